@@ -24,10 +24,9 @@ import pytest
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.isolation import program_command
 from bioeval_tui.base.streams import break_commands, is_runner
-from bioeval_tui.base.text import both_or_all, listed
+from bioeval_tui.base.text import listed
 from bioeval_tui.base.units import number_near
-from bioeval_tui.record.condition_names import published_title
-from bioeval_tui.record.conditions import without_placebo
+from bioeval_tui.record.condition_names import of_mean_words, published_title, without_placebo
 from bioeval_tui.statistics.means import exact_mean, reaches
 
 NotMeasured = Literal["fail", "skip"]
@@ -112,7 +111,7 @@ class Evaluation:
                 what = (
                     published_title(condition)
                     if condition
-                    else f"the mean of {both_or_all(len(conditions))} conditions"
+                    else f"the mean of {of_mean_words(conditions)} conditions"
                 )
                 pytest.fail(
                     f"{_name(run)}: {what} scored {number_near(value, bar)}, the threshold is"

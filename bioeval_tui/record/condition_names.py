@@ -6,6 +6,9 @@ Imports nothing heavy; `conditions` says which facts and criteria a condition ha
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+
+from bioeval_tui.base.text import both_or_all
 
 Condition = str
 """The name of a condition; `conditions` says which a job has."""
@@ -39,6 +42,16 @@ def is_name(text: str) -> bool:
     other words it is not.
     """
     return _IS_NAME.fullmatch(text) is not None
+
+
+def without_placebo(names: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Return the names of conditions, in their order, without the placebo's."""
+    return tuple(name for name in names if name != PLACEBO_NAME)
+
+
+def of_mean_words(names: Iterable[Condition]) -> str:
+    """Return of how many of these conditions a mean is: `both`, or `all 3`, without the placebo."""
+    return both_or_all(len(without_placebo(names)))
 
 
 def counts_in(only: Condition | None, condition: Condition) -> bool:

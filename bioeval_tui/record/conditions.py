@@ -36,6 +36,7 @@ from bioeval_tui.record.condition_names import (
     Condition,
     first_condition,
     is_name,
+    without_placebo,
 )
 
 LONGEST_WORDS = 20
@@ -264,11 +265,6 @@ def scored_conditions(job: Mapping[str, Any]) -> tuple[Condition, ...]:
     With the placebo in it, a run with the control would have another score than one without.
     """
     return without_placebo(condition_names(job))
-
-
-def without_placebo(names: Iterable[Condition]) -> tuple[Condition, ...]:
-    """Return the names of conditions, in their order, without the placebo's."""
-    return tuple(name for name in names if name != PLACEBO_NAME)
 
 
 def find_condition(job: Mapping[str, Any], name: Condition) -> ConditionConfig:

@@ -218,7 +218,12 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     if lowest is None:
         first = answer_run(runs[0], summarise_runs(runs[:1])[0])
         return Answer(
-            finding, sentences.sentence(what), sentences.sure(finding), first.what, first.steps
+            finding,
+            sentences.sentence(what),
+            sentences.sure(finding),
+            first.what,
+            first.steps,
+            control=_controls(runs),
         )
     name = clean_line(lowest.started.model or lowest.brief.agent_words, LONGEST_NAME)
     why, _ = _why(lowest, lowest.lowest, _deciding(lowest.lowest), name)
@@ -237,6 +242,7 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
         sentences.sure(finding, rehearsal=rehearsal),
         why,
         tuple(steps),
+        control=_controls(runs),
     )
 
 
@@ -549,6 +555,18 @@ def _control(finding: ConclusionFinding, summary: Summary) -> str:
     if summary.control is None or not isinstance(finding, _ABOUT_FACTS):
         return ""
     return sentences.sentence(summary.control.finding)
+
+
+def _controls(runs: Sequence[RecordedRun]) -> str:
+    """Return what a placebo tells of each model of a batch; empty if none was run with one."""
+    summaries = summarise_runs(runs)
+    names = _distinguished([each.label for each in summaries])
+    found = [
+        (names[each.label], each.control.finding) for each in summaries if each.control is not None
+    ]
+    if not found:
+        return ""
+    return sentences.sentence(of.ControlsOf(tuple(found)))
 
 
 # What came out

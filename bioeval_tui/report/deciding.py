@@ -11,8 +11,8 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
-from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.conditions import ConditionConfig, most_informed, named, without_placebo
+from bioeval_tui.record.condition_names import Condition, without_placebo
+from bioeval_tui.record.conditions import ConditionConfig, most_informed, named
 from bioeval_tui.record.events import ConversationScored, RunEvent
 from bioeval_tui.report.findings import StopDecision
 from bioeval_tui.report.sentences import sentence

@@ -497,6 +497,12 @@ ControlFinding = FactsOrTalk | TalkDiffers | NoControl
 """What is said of a run with a placebo."""
 
 
+class ControlsOf(Finding):
+    """What is said of each model of a batch that was run with a placebo, by its name."""
+
+    of_models: tuple[tuple[str, ControlFinding], ...]
+
+
 class SharedNotRecorded(ConclusionFinding):
     """Criteria of which the conditions share some, in a recording without the verdicts on these."""
 

@@ -22,14 +22,19 @@ from bioeval_tui.base import units
 from bioeval_tui.base.errors import ExitCode, UsageError
 from bioeval_tui.base.files import write_private
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.base.text import both_or_all, listed, plural
+from bioeval_tui.base.text import listed, plural
 from bioeval_tui.record import score
-from bioeval_tui.record.condition_names import Condition, is_name, published_title
+from bioeval_tui.record.condition_names import (
+    Condition,
+    is_name,
+    of_mean_words,
+    published_title,
+    without_placebo,
+)
 from bioeval_tui.record.conditions import (
     ConditionConfig,
     named,
     scored_conditions as conditions_of_mean,
-    without_placebo,
 )
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.report import findings as of
@@ -198,7 +203,7 @@ class GateRules:
                     f" {listed(known)}"
                 )
             of_mean = without_placebo(known)
-            every = both_or_all(len(of_mean))
+            every = of_mean_words(known)
             asked = f"{bar:g} asks for the mean of {every}, which needs {every} conditions"
             if name != "mean":
                 asked = f"{name}:{bar:g} needs {named(of_job, name).title}"
@@ -454,9 +459,7 @@ def _score_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
                 tuple((each, values[each].counted) for each in without_placebo(values)), len(of_job)
             )
             checks.append(
-                _check(
-                    first, f"mean of {both_or_all(len(of_job))}", _mean(values, of_job), bar, basis
-                )
+                _check(first, f"mean of {of_mean_words(of_job)}", _mean(values, of_job), bar, basis)
             )
         elif name in values:
             only = of.ScoreBasis(((name, values[name].counted),))

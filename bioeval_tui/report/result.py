@@ -22,8 +22,8 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.attachments import file_words
-from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
-from bioeval_tui.record.conditions import scored_conditions, without_placebo
+from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition, without_placebo
+from bioeval_tui.record.conditions import scored_conditions
 from bioeval_tui.record.effect import trial_difference
 from bioeval_tui.record.events import (
     JudgeExamined,

@@ -15,16 +15,16 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from bioeval_tui.base.errors import Problem
-from bioeval_tui.base.text import both_or_all, clean_line, shorten
+from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
-from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.condition_names import Condition, of_mean_words, without_placebo
 from bioeval_tui.record.conditions import (
     Contrast,
+    condition_names,
     find_condition,
     scored_conditions,
-    without_placebo,
 )
 from bioeval_tui.record.effect import (
     NOT_RECORDED,
@@ -581,7 +581,7 @@ class RecordedRun:
     @property
     def mean_words(self) -> str:
         """What its mean is called: `mean of both`."""
-        return f"mean of {both_or_all(len(scored_conditions(self.state.job)))}"
+        return f"mean of {of_mean_words(condition_names(self.state.job))}"
 
     @property
     def contrast(self) -> Contrast | None:

@@ -41,7 +41,9 @@ from bioeval_tui.record.condition_names import (
     PLACEBO_NAME,
     PLACEBO_TITLE,
     PUBLISHED_TITLES,
+    of_mean_words,
     published_title,
+    without_placebo,
 )
 from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
 from bioeval_tui.report import findings as of
@@ -295,7 +297,7 @@ def _conditions(scores: Sequence[of.SideScore]) -> str:
 
 
 def _every_time(finding: of.RunScores) -> str:
-    count = len([one for one in finding.scores if one.side.condition != PLACEBO_NAME])
+    count = len(without_placebo(one.side.condition for one in finding.scores))
     if count == 1:
         if finding.times > 1:
             return "every time"
@@ -349,9 +351,9 @@ def _mean_words(models: Sequence[of.ModelScore]) -> str:
     """Return of how many conditions the scores of these models are means; nothing if each has
     one.
     """
-    count = max((len(model.scores) for model in models), default=0)
-    if count > 1:
-        return f"Mean of {both_or_all(count)} conditions: "
+    names = dict.fromkeys(one.side.condition for model in models for one in model.scores)
+    if len(without_placebo(names)) > 1:
+        return f"Mean of {of_mean_words(names)} conditions: "
     return ""
 
 
@@ -675,30 +677,50 @@ def _facts_or_talk(finding: of.FactsOrTalk) -> str:
     trials = ""
     if finding.used < finding.planned:
         trials = f", in {finding.used:,} of {plural(finding.planned, 'trial')}"
+    text = _control_verdict(finding)
     match finding.verdict:
         case "facts":
-            text = f"the facts, not the longer talk: {share}; the longer talk: {talk}"
+            text += f": {share}; the longer talk: {talk}"
         case "talk":
-            text = f"the longer talk, not the facts: {talk} of {total}; the facts: {facts}"
-        case "both":
-            text = f"both the facts and the longer talk: {share} is the facts', {talk} the talk's"
+            text += f": {talk} of {total}; the facts: {facts}"
         case "facts at least":
-            text = f"the facts at least: {share}; the longer talk, not yet clear: {talk}"
+            text += f": {share}; the longer talk, not yet clear: {talk}"
         case "talk at least":
-            text = f"the longer talk at least: {talk} of {total}; the facts, not yet clear: {facts}"
-        case "nothing":
-            text = "neither the facts nor the longer talk changes anything"
-        case "open":
-            text = (
-                f"not yet told apart from the longer talk: {share} is the facts', {talk} the talk's"
-            )
-        case "too few":
-            few = plural(finding.used, "trial")
-            text = (
-                f"{few} cannot tell the facts from the longer talk: {share} is the facts', {talk}"
-                " the talk's"
-            )
+            text += f": {talk} of {total}; the facts, not yet clear: {facts}"
+        case "both" | "open" | "too few":
+            text += f": {share} is the facts', {talk} the talk's"
     return text + trials
+
+
+def _control_verdict(finding: of.ControlFinding) -> str:
+    """Return what of a difference is the facts', without figures."""
+    if not isinstance(finding, of.FactsOrTalk):
+        return "not told apart from the longer talk"
+    if finding.verdict == "too few":
+        return f"{plural(finding.used, 'trial')} cannot tell the facts from the longer talk"
+    return _CONTROL_VERDICTS[finding.verdict]
+
+
+_CONTROL_VERDICTS: dict[of.ControlVerdict, str] = {
+    "facts": "the facts, not the longer talk",
+    "talk": "the longer talk, not the facts",
+    "both": "both the facts and the longer talk",
+    "facts at least": "the facts at least",
+    "talk at least": "the longer talk at least",
+    "nothing": "neither the facts nor the longer talk changes anything",
+    "open": "not yet told apart from the longer talk",
+}
+
+
+@write.register
+def _controls_of(finding: of.ControlsOf) -> str:
+    """Return such as `large: the facts, not the longer talk; small: 1 trial cannot tell …`."""
+    if len(finding.of_models) == 1:
+        return sentence(finding.of_models[0][1])
+    shown = [f"{name}: {_control_verdict(each)}" for name, each in finding.of_models[:LISTED]]
+    if len(finding.of_models) > LISTED:
+        shown.append(f"{len(finding.of_models) - LISTED} more")
+    return "; ".join(shown)
 
 
 def _part(part: Difference) -> str:
@@ -1478,7 +1500,7 @@ def _subject(finding: of.StopDecision) -> str:
         return f"{first} − {second}, {facts} {where},"
     count = len(finding.conditions)
     if count > 1:
-        return f"the mean of {both_or_all(count)} conditions {where}"
+        return f"the mean of {of_mean_words(finding.conditions)} conditions {where}"
     return f"{facts} {where}"
 
 

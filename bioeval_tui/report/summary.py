@@ -15,8 +15,13 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base import units
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition, published_title
-from bioeval_tui.record.conditions import condition_names, without_placebo
+from bioeval_tui.record.condition_names import (
+    PLACEBO_NAME,
+    Condition,
+    published_title,
+    without_placebo,
+)
+from bioeval_tui.record.conditions import condition_names
 from bioeval_tui.record.participants import asked_and_served
 from bioeval_tui.record.score import rubric_score
 from bioeval_tui.report.control import Control, find_control

@@ -143,6 +143,25 @@ def test_the_difference_is_told_apart(
     assert words in Evaluation(report, "fail").why()
 
 
+def test_a_batch_says_it_of_each_and_the_placebo_is_in_none_of_its_means(job: Path) -> None:
+    source = "def {}(message):\n    return 'The reminder is set.' if {} else 'Where do you live?'\n"
+    Path("batch_agents.py").write_text(
+        source.format("facts", "'Sydney' in message")
+        + source.format("talk", "len(message.split()) > 8"),
+        encoding="utf-8",
+    )
+    for name in ("facts", "talk"):
+        target = {**JOB["target"], "protocol": "python", "function": f"batch_agents:{name}"}
+        write({**JOB, "controls": True, "target": target}, Path(f"{name}.yml"))
+    options = ("--code", ".", "--repeat", "5", "--headless")
+    told = call("run", "facts.yml", "talk.yml", *options).stdout
+    assert "WHAT  Mean of both conditions: " in told
+    assert (
+        "FACTS batch_agents:facts: the facts, not the longer talk; batch_agents:talk: the longer"
+        " talk, not the facts\n"
+    ) in told
+
+
 def test_the_longer_talk_is_no_effect_of_the_facts(job: Path) -> None:
     answer = hold(job, needs_talk).to_dict()["answer"]
     assert answer["outcome"] == "longer_talk"

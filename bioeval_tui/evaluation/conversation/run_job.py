@@ -49,8 +49,7 @@ from bioeval_tui.peers.spending import LimitReachedError, SpendingBudget, Used, 
 from bioeval_tui.peers.transcript import SpokenTranscript, judge_view
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
-from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.conditions import without_placebo
+from bioeval_tui.record.condition_names import Condition, without_placebo
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
 from bioeval_tui.record.participants import add_served
 

@@ -11,10 +11,9 @@ from dataclasses import replace
 from itertools import chain, groupby
 
 from bioeval_tui.base import units
-from bioeval_tui.base.text import both_or_all, upper_first
+from bioeval_tui.base.text import upper_first
 from bioeval_tui.record import reviews
-from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.conditions import without_placebo
+from bioeval_tui.record.condition_names import Condition, of_mean_words
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.participants import SPEAKERS
@@ -241,7 +240,7 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
     head = [
         "job",
         *titles,
-        f"mean of {both_or_all(len(without_placebo(conditions)))}",
+        f"mean of {of_mean_words(conditions)}",
         "cost",
         "run",
     ]

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from bioeval_tui.base.text import plural
 from bioeval_tui.base.units import clock, latency_short, number, signed
 from bioeval_tui.base.widths import fitted
-from bioeval_tui.record.conditions import without_placebo
+from bioeval_tui.record.condition_names import without_placebo
 from bioeval_tui.statistics.estimates import Estimate
 from bioeval_tui.tui.runs.batch_view import Glance, condition_name, glance_conditions
 from bioeval_tui.tui.runs.standings import (

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from bioeval_tui.base.text import both_or_all, clean_line, plural, shorten
+from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.base.units import ago, date, number, signed, when
 from bioeval_tui.base.widths import fitted
-from bioeval_tui.record.condition_names import PUBLISHED_NAMES, published_title
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES, of_mean_words, published_title
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.tui.shared.answer_block import answer_lines
@@ -302,7 +302,7 @@ def _mean_line(run: CataloguedRun, width: int) -> Line:
     return [
         Cell(fitted("mean", width), "quiet"),
         Cell(number(run.score), "strong"),
-        Cell(f"  of {both_or_all(len(run.scores) or 2)}", "quiet"),
+        Cell(f"  of {of_mean_words(run.scores or PUBLISHED_NAMES)}", "quiet"),
     ]
 
 

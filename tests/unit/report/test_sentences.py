@@ -194,6 +194,18 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "Mean of both conditions: large 0.72 (0.44 → 1.00 with the facts), small 0.72 (0.44 → "
         "1.00).",
     ),
+    (of.ModelScores((of.ModelScore("large", 0.72, (LOW, HIGH, PLACEBO)),)),
+        "Mean of both conditions: large 0.72 (0.44 → 1.00 with the facts, 0.50 with a placebo)."),
+    (of.ModelScores((of.ModelScore("large", 1.0, (HIGH, PLACEBO)),)),
+        "large 1.00 (1.00 with the facts → 0.50 with a placebo)."),
+    (of.ControlsOf((("large", of.FactsOrTalk(SOME_PART, SOME_PART, NO_PART, 6, 6)),
+            ("small", of.FactsOrTalk(ONE_PART, ONE_PART, NO_PART, 1, 1)), ("a", of.NoControl()),
+            ("b", of.NoControl()), ("c", of.NoControl()))),
+        "large: the facts, not the longer talk; small: 1 trial cannot tell the facts from the "
+        "longer talk; a: not told apart from the longer talk; b: not told apart from the longer "
+        "talk; 1 more"),
+    (of.ControlsOf((("large", of.NoControl()),)),
+        "not told apart from the longer talk: no trial has all three scores"),
     (of.Failing("a reminder exists"), "“a reminder exists” fails"),
     (of.Decided(of.TalkPlace(WITHOUT, "", 5), "Take two.", "judge", "says never two at once"),
      "without the facts, turn 5, judge: says never two at once — “Take two.”"),
