@@ -437,8 +437,8 @@ def _slower(part: str) -> SlowRule:
 
 
 def _planned(run: RecordedRun, only: Condition | None = None) -> list[Sample]:
-    """All planned conversations of the run without the placebo's, or of a condition; one that never
-    started is excluded as `not run`.
+    """All planned conversations of the run's scored conditions, or of one; one that never started
+    is excluded as `not run`.
     """
     not_run = Sample(run.brief.job, None, "not run")
     asked = run.scored_conditions if only is None else (only,)
@@ -490,7 +490,7 @@ def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
 
 
 def _asked(runs: Sequence[RecordedRun], rule: PartRule | SlowRule) -> tuple[Condition, ...]:
-    """Return the conditions that a threshold is for: the placebo only if it is named."""
+    """Return the conditions that a threshold is for: the placebo if it is named, or run alone."""
     if rule.condition is None:
         return scored_conditions(runs)
     return tuple(name for name in held_conditions(runs) if name == rule.condition)

@@ -602,8 +602,10 @@ class RecordedRun:
 
     @property
     def scored_conditions(self) -> tuple[Condition, ...]:
-        """The same without the placebo, which is in no mean and no threshold of all conditions."""
-        return without_placebo(self.conditions)
+        """The same without the placebo, which is in no mean and no threshold of all conditions;
+        the placebo if it was run alone, since otherwise nothing would have been run.
+        """
+        return without_placebo(self.conditions) or self.conditions
 
     def condition_title(self, condition: str) -> str:
         """Return what a condition is called: as the job names it, else `without the facts`."""

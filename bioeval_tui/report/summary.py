@@ -318,8 +318,9 @@ def held_conditions(runs: Sequence[RecordedRun]) -> list[Condition]:
 
 
 def scored_conditions(runs: Sequence[RecordedRun]) -> tuple[Condition, ...]:
-    """Return the same without the placebo."""
-    return without_placebo(held_conditions(runs))
+    """Return the same without the placebo, unless it was run alone."""
+    held = held_conditions(runs)
+    return without_placebo(held) or tuple(held)
 
 
 def condition_title(runs: Sequence[RecordedRun], condition: Condition) -> str:

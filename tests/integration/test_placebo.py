@@ -194,6 +194,21 @@ def test_the_placebo_is_in_no_mean_and_no_threshold_of_all(job: Path) -> None:
     assert "with a placebo" not in told
 
 
+def test_a_run_of_the_placebo_alone_has_conversations(job: Path) -> None:
+    Path("alone_agent.py").write_text(
+        "def answer(message):\n    return 'The reminder is set.'\n", encoding="utf-8"
+    )
+    target = {**JOB["target"], "protocol": "python", "function": "alone_agent:answer"}
+    write({**JOB, "controls": True, "target": target}, job)
+    alone = ("run", "job.yml", "--code", ".", "--condition", "placebo", "--headless")
+    expected = {"": 0, "placebo:0.5": 0, "task:0.5": 0, "assertion:1": 0}
+    for threshold, code in expected.items():
+        options = ("--repeat", "3", "--fail-under", threshold) if threshold else ()
+        run = call(*alone, *options)
+        assert run.return_value == code, (threshold, run.stdout)
+        assert "no conversation was run" not in run.stdout
+
+
 @pytest.mark.parametrize(
     ("answer", "apart"),
     [(12, True), (11, False), (20, True), (21, False)],
