@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.base.units import date, day, number
-from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 from bioeval_tui.record.events import ConversationScored, ScorePart
 from bioeval_tui.record.score import (
     Composite,
@@ -763,6 +763,7 @@ def compare(a: RunResult, b: RunResult) -> Comparison:
     )
     notes = (
         *run_notes(a, b, list(chain.from_iterable(pairs.values()))),
+        *_placebo_notes(a, b, shared),
         *_people_findings("A", a),
         *_people_findings("B", b),
     )
@@ -813,6 +814,16 @@ def _only_user(run: RunResult) -> str:
     if isinstance(models, list | tuple) and len(models) == 1:
         return str(models[0])
     return ""
+
+
+def _placebo_notes(
+    a: RunResult, b: RunResult, shared: Sequence[Condition]
+) -> Iterator[of.PlaceboLeftOut]:
+    """Yield the scores with a placebo, if any run has it and it is not compared."""
+    held = [(name, run.summary.of(PLACEBO_NAME)) for name, run in (("A", a), ("B", b))]
+    scores = tuple((name, found.score.mean) for name, found in held if found is not None)
+    if scores and PLACEBO_NAME not in shared:
+        yield of.PlaceboLeftOut(scores)
 
 
 def _people_findings(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:

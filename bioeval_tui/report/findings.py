@@ -1280,6 +1280,12 @@ class RunOfOneCondition(Finding):
     title: str
 
 
+class PlaceboLeftOut(Finding):
+    """Runs with a placebo, which a comparison leaves out: each one's name and mean score of it."""
+
+    scores: tuple[tuple[str, float | None], ...]
+
+
 class UncleanRun(Finding):
     """A run that is not known to be clean; `run` is A or B, or its job and model."""
 

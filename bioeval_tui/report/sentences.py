@@ -713,6 +713,15 @@ _CONTROL_VERDICTS: dict[of.ControlVerdict, str] = {
 
 
 @write.register
+def _placebo_left_out(finding: of.PlaceboLeftOut) -> str:
+    """Return such as `the placebo is not compared: A 0.50, B 1.00`."""
+    scores = ", ".join(f"{name} {number(score)}" for name, score in finding.scores)
+    if len(finding.scores) == 1:
+        scores += ", the other run has none"
+    return f"the placebo is not compared: {scores}"
+
+
+@write.register
 def _controls_of(finding: of.ControlsOf) -> str:
     """Return such as `large: the facts, not the longer talk; small: 1 trial cannot tell …`."""
     if len(finding.of_models) == 1:

@@ -192,6 +192,10 @@ def test_the_placebo_is_in_no_mean_and_no_threshold_of_all(job: Path) -> None:
     assert list(found["conditions"]) == ["withheld", "supplied"]
     told = call("runs", "compare", with_control.run_id, without.run_id).stdout
     assert "with a placebo" not in told
+    assert "note: the placebo is not compared: A 0.00, the other run has none\n" in told
+    again = hold(job, needs_talk)
+    told = call("runs", "compare", with_control.run_id, again.run_id).stdout
+    assert "note: the placebo is not compared: A 0.00, B 1.00\n" in told
 
 
 def test_a_run_of_the_placebo_alone_has_conversations(job: Path) -> None:
