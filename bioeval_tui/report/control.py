@@ -8,10 +8,10 @@ conditions share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bioeval_tui.record.condition_names import PLACEBO_NAME
 from bioeval_tui.report.findings import ControlFinding, FactsOrTalk, NoControl, TalkDiffers
@@ -22,6 +22,9 @@ from bioeval_tui.statistics.paired_differences import Difference, corrected, dif
 
 ALLOWED = 4
 """The words told with the placebo may differ from those with the facts by one in so many."""
+
+
+_FACTS, _TALK = ("facts",), ("talk",)
 
 
 class Words(NamedTuple):
@@ -76,31 +79,41 @@ class ThreeValues(NamedTuple):
     words: Words | None
 
 
-def find_control(runs: Sequence[RecordedRun]) -> Control | None:
-    """Return the parts of the difference of some runs; None if none was run with a placebo."""
+def find_control(
+    runs: Sequence[RecordedRun], beside: Mapping[tuple[Any, ...], Difference]
+) -> Control | None:
+    """Return the parts of the difference of some runs; None if none was run with a placebo.
+
+    `beside` are the tests that share the 5 % with that of the difference: with more than its share,
+    a part of it could be told from chance where the whole is not.
+    """
     held = [run for run in runs if run.contrast and PLACEBO_NAME in run.started.conditions]
     if not held:
         return None
     trials: list[ThreeValues] = []
     for run in held:
         trials += [_three(run, trial) for trial in run.trials]
-    return tell_apart(trials, planned=sum(run.planned_trials for run in held))
+    return tell_apart(trials, sum(run.planned_trials for run in held), beside)
 
 
-def tell_apart(trials: Sequence[ThreeValues], planned: int) -> Control:
-    """Return the parts of the difference of these trials."""
-    both = corrected(
-        {
-            "facts": _difference([(each.placebo, each.with_facts) for each in trials]),
-            "talk": _difference([(each.without, each.placebo) for each in trials]),
-        },
-        {},
-    )
+def tell_apart(
+    trials: Sequence[ThreeValues],
+    planned: int,
+    beside: Mapping[tuple[Any, ...], Difference] | None = None,
+) -> Control:
+    """Return the parts of the difference of these trials, with p-values corrected for each other
+    and for the tests `beside` them.
+    """
+    parts: dict[tuple[Any, ...], Difference] = {
+        _FACTS: _difference([(each.placebo, each.with_facts) for each in trials]),
+        _TALK: _difference([(each.without, each.placebo) for each in trials]),
+    }
+    both = corrected(parts, beside or {})
     counts = [each.words for each in trials if each.words is not None]
     return Control(
         total=_difference([(each.without, each.with_facts) for each in trials]),
-        facts=both["facts"],
-        talk=both["talk"],
+        facts=both[_FACTS],
+        talk=both[_TALK],
         words=_mean_words(counts),
         words_differ=differ_too_much(
             sum(each.with_facts for each in counts), sum(each.placebo for each in counts)

@@ -234,7 +234,7 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
         uplifts,
         cost,
         shared_scoring(paired),
-        find_control(paired),
+        find_control(paired, tasks),
     )
 
 

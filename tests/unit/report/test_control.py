@@ -64,6 +64,17 @@ def test_what_cannot_be_told_says_why() -> None:
     assert Recorded([low], [high]).loaded().summary.control is None
 
 
+def test_no_part_is_clearer_than_the_difference_of_a_batch_that_could_stop() -> None:
+    """The interval of 8 rounds excludes 0, but the tasks share the 5 % with the difference."""
+    low, high = Talk(tasks=(0.0,), holds=()), Talk(tasks=(1.0,), fact=True, holds=())
+    stopping = {"options": {"until_decided": "supplied:0.5"}}
+    run = Recorded([low] * 8, [high] * 8, placebo=[high] * 8, started=stopping).loaded()
+    assert run.could_stop
+    assert run.summary.uplift is not None
+    assert run.summary.uplift.direction == "not distinguishable"
+    assert run.answer.control.startswith("not yet told apart from the longer talk")
+
+
 def test_a_run_that_is_not_clean_says_nothing_of_it() -> None:
     run = Recorded([Talk()] * 5, [Talk(fact=True)] * 5, placebo=[Talk()] * 5, clean=False).loaded()
     assert run.answer.outcome == "not_clean"
