@@ -26,6 +26,9 @@ UNKNOWING = {
 }  # fmt: skip
 """How a scripted user of the placebo says that it does not know, by the code of the language."""
 
+ALLOWED = 4
+"""The words told with the placebo may differ from those with the facts by one in so many."""
+
 Tells = Callable[[EvaluatorView, Utterance], bool]
 """Returns whether a message tells what only the user with the facts knows."""
 
@@ -37,6 +40,13 @@ def shipped_texts() -> tuple[str, ...]:
     """
     file = Path(__file__).parent / "placebo_facts.txt"
     return tuple(file.read_text(encoding="utf-8").split("\n")[:-1])
+
+
+def differ_too_much(with_facts: float, placebo: float) -> bool:
+    """Return whether the words told with the placebo differ from those with the facts by more than
+    a quarter of these.
+    """
+    return ALLOWED * abs(placebo - with_facts) > with_facts
 
 
 @dataclass(frozen=True, slots=True)

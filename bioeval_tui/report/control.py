@@ -13,16 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from bioeval_tui.peers.placebo import differ_too_much
 from bioeval_tui.record.condition_names import PLACEBO_NAME
 from bioeval_tui.report.findings import ControlFinding, FactsOrTalk, NoControl, TalkDiffers
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.means import exact_mean
 from bioeval_tui.statistics.paired_differences import Difference, corrected, difference, differences
-
-ALLOWED = 4
-"""The words told with the placebo may differ from those with the facts by one in so many."""
-
 
 _FACTS, _TALK = ("facts",), ("talk",)
 
@@ -120,13 +117,6 @@ def tell_apart(
         ),
         planned=planned,
     )
-
-
-def differ_too_much(with_facts: float, placebo: float) -> bool:
-    """Return whether the words told with the placebo differ from those with the facts by more than
-    a quarter of these.
-    """
-    return ALLOWED * abs(placebo - with_facts) > with_facts
 
 
 def _difference(pairs: Sequence[tuple[Sample, Sample]]) -> Difference:

@@ -257,6 +257,41 @@ def test_check_refuses_a_placebo_that_has_to_do_with_the_job(job: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "hint"),
+    [
+        ({"controls": True, "placeboFacts": ["Lamps"]},
+            "placeboFacts: the user would tell about 20 words with the facts and 11 with the"
+            " placebo: where these differ by more than a quarter"),
+        ({"controls": True, "placeboFacts": ["Lamps"], "evaluator": {"kind": "llm"}},
+            "placeboFacts: the user would tell about 14 words with the facts and 4 with"),
+        ({"placeboFacts": ["Lamps"]},
+            "placeboFacts: nobody says them: only `controls: true` or --control adds a placebo"),
+        ({"controls": True, "placeboFacts": []}, "placeboFacts: an empty list is as none"),
+    ],
+    ids=["short", "short with a model", "no control", "empty"],
+)  # fmt: skip
+def test_a_hint_comes_before_a_run_that_could_tell_nothing(
+    job: Path, changes: dict[str, Any], hint: str
+) -> None:
+    write({**JOB, **changes}, job)
+    told = call("check", "job.yml").stdout
+    assert told.count(hint) == 1
+    assert "hint: " in told
+    assert "no problems" in told
+
+
+def test_a_dry_run_gives_the_hint_too(job: Path) -> None:
+    write({**JOB, "target": {**JOB["target"], "url": "http://127.0.0.1:9"}}, job)
+    assert "would tell about" not in call("check", "job.yml").stdout
+    fine = call("run", "job.yml", "--dry-run", "--control").stdout
+    assert "placeboFacts" not in fine
+    short = {**JOB, "placeboFacts": ["Lamps"], "target": {**JOB["target"], "url": "http://h:9"}}
+    write(short, job)
+    assert "would tell about 20 words" in call("run", "job.yml", "--dry-run", "--control").stdout
+    assert "nobody says them" in call("run", "job.yml", "--dry-run").stdout
+
+
+@pytest.mark.parametrize(
     ("changes", "why"),
     [
         ({"facts": [], "evaluator": {**JOB["evaluator"], "lines": JOB["evaluator"]["lines"][:1]}},

@@ -34,7 +34,12 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.evaluation.wiring.placebo import control_problem, text_problems, unused_placebo
+from bioeval_tui.evaluation.wiring.placebo import (
+    control_problem,
+    placebo_hints,
+    text_problems,
+    unused_placebo,
+)
 from bioeval_tui.evaluation.wiring.records import url_wrong
 from bioeval_tui.expressions import parse
 from bioeval_tui.fhir import paths
@@ -387,6 +392,7 @@ def check_job(
         (
             *_guessed_facts(source),
             *_rules_read_words(source),
+            *(source.warning(*hint) for hint in placebo_hints(loaded.job)),
             *_judge_family(source, loaded, settings),
         ),
     )

@@ -9,7 +9,7 @@ locked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -19,6 +19,7 @@ from typing_extensions import TypedDict
 from bioeval_tui import plugins
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import plural
+from bioeval_tui.base.yaml_positions import show_path
 from bioeval_tui.evaluation.conversation import exam
 from bioeval_tui.evaluation.conversation.call_counts import (
     NO_CALLS,
@@ -33,6 +34,7 @@ from bioeval_tui.evaluation.conversation.sentinels import sentinels
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.placebo import placebo_hints
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.jobs.models import EvaluationJob, ModelOptions
 from bioeval_tui.peers.prices import FILE_NAME, Price, load_prices
@@ -110,6 +112,12 @@ def total_cost(
     return None
 
 
+def _placebo_hints(job: EvaluationJob) -> Iterator[str]:
+    """Yield what `check` says of a job's placebo texts, here also of one that --control adds."""
+    for place, hint in placebo_hints(job):
+        yield f"{show_path(place)}: {hint}"
+
+
 def _estimate(
     prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: Settings
 ) -> PrintedEstimate:
@@ -136,7 +144,7 @@ def _estimate(
         "judge_sees": plan.judge_sees or None,
         "judge_family": plan.judge_family or None,
         "fhir": plan.fhir,
-        "warnings": list(prepared.warnings),
+        "warnings": [*prepared.warnings, *_placebo_hints(plan.job)],
         "exam": _exam_words(plan, settings),
         "control": control,
         "calls": calls,

@@ -14,9 +14,16 @@ from bioeval_tui.base.yaml_positions import Path as FieldPath, show_path
 from bioeval_tui.guards import find_shared_word, job_language, unrelated
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages.english import ENGLISH
+from bioeval_tui.languages.segments import word_count
 from bioeval_tui.peers.models.prompting import find_prompt, tells_placebo
 from bioeval_tui.peers.offline import HUMAN
-from bioeval_tui.peers.placebo import UNKNOWING, Placebo, YokedEvaluator, shipped_texts
+from bioeval_tui.peers.placebo import (
+    UNKNOWING,
+    Placebo,
+    YokedEvaluator,
+    differ_too_much,
+    shipped_texts,
+)
 from bioeval_tui.peers.seams import Evaluator, EvaluatorView, Utterance
 from bioeval_tui.record.condition_names import PLACEBO_NAME, PUBLISHED_NAMES, Condition
 
@@ -106,6 +113,60 @@ def unused_placebo(job: EvaluationJob, job_dir: Path) -> str:
     return (
         f"the prompt {clean_line(prompt.name, 100)} does not use `placebo`: this user is told"
         " nothing to say in the place of facts"
+    )
+
+
+TRIALS_DRAWN = 5
+"""Texts are drawn anew for each trial: words are counted in so many."""
+
+
+def placebo_hints(job: EvaluationJob) -> Iterator[tuple[FieldPath, str]]:
+    """Yield what a valid job's placebo texts will not do, and where to mend it, as far as that is
+    known before a run: not of cases, nor of lines that wait for what the agent says.
+    """
+    if not job.controls:
+        if job.placebo_facts:
+            yield (
+                ("placeboFacts",),
+                "nobody says them: only `controls: true` or --control adds a placebo",
+            )
+        return
+    if "placebo_facts" in job.model_fields_set and not job.placebo_facts:
+        yield (
+            ("placeboFacts",),
+            "an empty list is as none: what is told is drawn from the program's own table",
+        )
+    if job.cases or control_problem(job):
+        return
+    counts = [_words_told(job, trial) for trial in range(1, TRIALS_DRAWN + 1)]
+    with_facts, placebo = (sum(column) / TRIALS_DRAWN for column in zip(*counts, strict=True))
+    if with_facts and differ_too_much(with_facts, placebo):
+        place: FieldPath = ("placeboFacts",) if job.placebo_facts else ("controls",)
+        yield (
+            place,
+            f"the user would tell about {with_facts:.0f} words with the facts and {placebo:.0f}"
+            " with the placebo: where these differ by more than a quarter, nothing is told apart"
+            " from the longer talk; write `placeboFacts` of other lengths, or more of them",
+        )
+
+
+def _words_told(job: EvaluationJob, trial: int) -> tuple[int, int]:
+    """Return how many words are told with the facts and with the placebo: by a script's lines; of
+    a user who finds words of its own, only in the place of facts.
+    """
+    placebo = draw_placebo(job, job.seed or 0, trial)
+    lines = [line for line in job.evaluator.lines if line.when is None]
+    if job.evaluator.kind == "scripted" and any(line.fact for line in lines):
+        said = [line for line in lines if line.only in (None, job.condition_with_facts)]
+        instead_of = [line.say for line in said if line.fact or line.only is not None]
+        others = sum(word_count(line.say) for line in said if line.say not in instead_of)
+    else:
+        instead_of, others = list(job.facts), 0
+    used: list[str] = []
+    answers = [placebo.answer(text, used) for text in instead_of]
+    return (
+        others + sum(map(word_count, instead_of)),
+        others + sum(map(word_count, answers)),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bioeval_tui.report.control import differ_too_much
+from bioeval_tui.peers.placebo import differ_too_much
 from bioeval_tui.report.findings import FactsOrTalk, NoControl, TalkDiffers
 from tests.simulations.controlled import EFFECTS, Design, coverage
 from tests.unit.report.recorded import Recorded, Talk
