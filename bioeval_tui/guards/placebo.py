@@ -4,6 +4,7 @@ anything else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from bioeval_tui.guards.common import (
     stem,
     tasks_told,
     without_signoff,
+    word_set,
 )
 from bioeval_tui.guards.content import asks_for_anything, does_not_know
 from bioeval_tui.guards.specifics import specifics
@@ -28,6 +30,8 @@ from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 
 MOST_NEW = 0.5
 """A sentence says something of its own if more than this share of its content words is new."""
+LONGEST_SHORT = 4
+"""The most letters of a stem of which a plural's ending may be left."""
 FEWEST_CONTENT = 3
 """A sentence with fewer content words says too little to be told from small talk."""
 
@@ -55,21 +59,41 @@ def find_shared_word(text: str, job_texts: Mapping[str, str]) -> SharedWord | No
         shared = _content(text, language) & _content(other, language)
         if shared:
             words = WORD.findall(text)
-            word = next((one for one in words if stem(one) in shared), min(shared))
+            word = next((one for one in words if _singular(stem(one)) in shared), min(shared))
             return SharedWord(word, where)
     return None
 
 
 def unrelated(texts: Sequence[str], job_texts: Mapping[str, str]) -> tuple[str, ...]:
     """Return those of some English texts that share no content word with a job's."""
-    every = frozenset().union(*(content_stems(other) for other in job_texts.values()))
-    return tuple(text for text in texts if not content_stems(text) & every)
+    every = frozenset().union(*(_content(other, ENGLISH) for other in job_texts.values()))
+    return tuple(text for text in texts if not _content(text, ENGLISH) & every)
 
 
 def _content(text: str, language: Language) -> frozenset[str]:
     if language.rules is None:
-        return content_stems(text)
+        return frozenset(map(_singular, content_stems(text)))
     return frozenset(one.key for one in specifics(text, language) if one.kind in ("word", "name"))
+
+
+_NO_PLURALS = word_set("news lens")
+_PLURALS = (
+    (re.compile(r"(.{2,}[^isu])s"), r"\1"),  # cats, not bus, lass and axis
+    (re.compile(r"(..(?:s|x|z))e"), r"\1"),  # boxe, of which `stem` has cut off an s
+    (re.compile(r"(..)ie"), r"\1y"),  # flie
+)
+
+
+def _singular(short: str) -> str:
+    """Return the stem of a short word without a plural's ending, which `stem` leaves: guards count
+    what a user says, where too little cut off is better than too much. Here it is the reverse.
+    """
+    if len(short) > LONGEST_SHORT or short in _NO_PLURALS:
+        return short
+    for ending, instead in _PLURALS:
+        if match := ending.fullmatch(short):
+            return match.expand(instead)
+    return short
 
 
 class _Heard:

@@ -11,6 +11,7 @@ import pytest
 
 from bioeval_tui.evaluation.wiring.placebo import draw_placebo
 from bioeval_tui.guards.checks import check
+from bioeval_tui.guards.placebo import find_shared_word
 from bioeval_tui.jobs.loading import job_from_data
 from bioeval_tui.languages.segments import word_count
 from bioeval_tui.peers.models.prompting import evaluator_context, find_prompt, render_prompt
@@ -133,3 +134,19 @@ async def test_a_model_is_told_its_texts_and_no_fact() -> None:
 def test_the_placebos_user_keeps_to_its_texts(message: str, rules: list[str]) -> None:
     seen = view("Hello", "Where do you live?", placebo=("The lamp is on.", "A fox came by."))
     assert [found.rule for found in check(seen, message)] == rules
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [("cat", "cats"), ("bus", "buses"), ("box", "boxes"), ("fly", "flies"), ("rose", "roses"),
+        ("eye", "eyes"), ("dish", "dishes"), ("reminder", "reminders"), ("city", "cities")],
+)  # fmt: skip
+def test_a_text_with_the_plural_of_a_jobs_word_has_to_do_with_it(one: str, many: str) -> None:
+    for text, task in ((many, one), (one, many)):
+        found = find_shared_word(f"My neighbour has two {text}", {"tasks[0].task": f"Get a {task}"})
+        assert found == (text, "tasks[0].task")
+
+
+@pytest.mark.parametrize(("text", "task"), [("bus", "bull"), ("news", "new"), ("lens", "Len")])
+def test_a_word_that_only_ends_like_a_plural_is_none(text: str, task: str) -> None:
+    assert find_shared_word(f"My neighbour has a {text}", {"task": f"Get a {task} tram"}) is None
