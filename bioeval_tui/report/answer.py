@@ -483,6 +483,9 @@ def _facts_finding(run: RecordedRun, summary: Summary) -> ConclusionFinding:
         is_lost = uplift is not None and NOT_RECORDED in dict(uplift.estimate.counted.reasons)
         if is_lost:
             return of.SharedNotRecorded()
+        missing = tuple(name for name in run.contrast or () if name not in run.conditions)
+        if missing:
+            return of.ContrastNotRun(missing)
         return of.NoPairOfScores()
     if run.started.source is not None:
         # an import says in which condition the facts were known, not which they are

@@ -306,6 +306,13 @@ class NoPairOfScores(ConclusionFinding):
     outcome: ClassVar[Outcome] = "not_measured"
 
 
+class ContrastNotRun(ConclusionFinding):
+    """Scores without those of a condition of whose difference the effect of the facts is."""
+
+    outcome: ClassVar[Outcome] = "one_condition"
+    missing: tuple[Condition, ...]
+
+
 class NoFactsInJob(ConclusionFinding):
     """A job without facts, which asks the same twice."""
 

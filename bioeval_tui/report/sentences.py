@@ -275,7 +275,8 @@ def _shared_scores(finding: of.RunScores) -> str:
     if finding.shared.is_nothing or not finding.on_shared:
         return ", each by its own criteria"
     both = " → ".join(map(number, finding.on_shared))
-    if both == " → ".join(number(one.score) for one in finding.scores):
+    scored = [one for one in finding.scores if one.side.condition != PLACEBO_NAME]
+    if both == " → ".join(number(one.score) for one in scored):
         return ""  # it would say the same twice
     count = finding.shared.tasks + finding.shared.assertions
     return f"; {both} on the {plural(count, 'criterion', 'criteria')} both share"
@@ -288,12 +289,26 @@ def _conditions(scores: Sequence[of.SideScore]) -> str:
     published = [WITHHELD.title, SUPPLIED.title]
     if [one.side.title for one in scores[:2]] == published:
         without, with_facts, *controls = (number(one.score) for one in scores)
-        text = f"{without} → {with_facts} with the facts"
+        words = [without, f"{with_facts} with the facts"]
         if [one.side.title for one in scores[2:]] == [PLACEBO_TITLE]:
-            return f"{text}, {controls[0]} with a placebo"
-        if not controls:
-            return text
-    return " → ".join(f"{number(one.score)} {side_words(one.side)}".rstrip() for one in scores)
+            words.append(f"{controls[0]} with a placebo")
+        if len(words) == len(scores):
+            return _arrows(scores, words)
+    return _arrows(
+        scores, [f"{number(one.score)} {side_words(one.side)}".rstrip() for one in scores]
+    )
+
+
+def _arrows(scores: Sequence[of.SideScore], words: Sequence[str]) -> str:
+    """Return the words of each score, with arrows from one to the next; the placebo's, which
+    nothing leads to, stands after a comma.
+    """
+    text = ""
+    for one, word in zip(scores, words, strict=True):
+        if text:
+            text += ", " if one.side.condition == PLACEBO_NAME else " → "
+        text += word
+    return text
 
 
 def _every_time(finding: of.RunScores) -> str:
@@ -474,7 +489,8 @@ def has_scores(finding: of.ConclusionFinding) -> bool:
 
 
 _WITH_SCORES = (
-    of.AgentBroke, of.OneCondition, of.UncleanStart, of.NoPairOfScores, of.NoFactsInJob,
+    of.AgentBroke, of.OneCondition, of.UncleanStart, of.NoPairOfScores, of.ContrastNotRun,
+    of.NoFactsInJob,
     of.NoFactGiven, of.FactsUnread, of.EffectOfTalk,
     of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,
     of.TooFewForEffect,
@@ -505,6 +521,7 @@ SURE: dict[type, str] = {
     of.AgentBroke: "yes: the agent failed; a run without failures would tell the rest",
     of.UncleanStart: "no: {0.why:short}, so the difference cannot be attributed to the facts",
     of.NoPairOfScores: "no: no trial has both scores, so there is no difference",
+    of.ContrastNotRun: "no: the effect of the facts needs the condition {0.missing:and} as well",
     of.SharedNotRecorded: "no: the recording lacks verdicts on what both share, so no effect of the"
     " facts is claimed",
     of.NoFactsInJob: "no effect to measure: the job has no facts, so both conditions ask the same",
@@ -1874,7 +1891,7 @@ def _model(model: of.ModelScore, is_first: bool) -> str:
     """
     if len(model.scores) < 2:
         return f"{model.name} {number(model.score)}"
-    scores = " → ".join(number(one.score) for one in model.scores)
+    scores = _arrows(model.scores, [number(one.score) for one in model.scores])
     if is_first:
         scores = _conditions(model.scores)
     return f"{model.name} {number(model.score)} ({scores})"

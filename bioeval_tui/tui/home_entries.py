@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.base.units import ago, number
 from bioeval_tui.base.widths import fitted, padded
-from bioeval_tui.record.condition_names import published_title
+from bioeval_tui.record.condition_names import PLACEBO_NAME, published_title
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
@@ -278,15 +278,18 @@ def recent(
 
 
 def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
-    """Return `0.47 → 1.00`, the conditions' scores, or the score of the only one."""
+    """Return `0.47 → 1.00`, the conditions' scores, or the score of the only one; that with a
+    placebo, to which nothing leads, stands after a comma.
+    """
     values = list(run.scores.values()) or [None, None]
     cells = [Cell(fitted(number(value), 4, "right"), score_tone(value)) for value in values]
     if len(cells) == 1:
         return cells[0], Cell(" " * 9)  # as wide as the arrow and the second score
     first, *others = cells
-    arrow = Cell(" → ", "quiet")
-    pointed = chain.from_iterable((arrow, cell) for cell in others)
-    return first, *pointed, Cell("  ")
+    row = [first]
+    for name, cell in zip([*run.scores][1:] or [""], others, strict=True):
+        row += [Cell(", " if name == PLACEBO_NAME else " → ", "quiet"), cell]
+    return *row, Cell("  ")
 
 
 def _score(run: CataloguedRun) -> float | None:

@@ -198,6 +198,20 @@ def test_the_placebo_is_in_no_mean_and_no_threshold_of_all(job: Path) -> None:
     assert "note: the placebo is not compared: A 0.00, B 1.00\n" in told
 
 
+def test_without_the_condition_withheld_there_is_no_effect_to_tell(job: Path) -> None:
+    Path("two_agent.py").write_text(
+        "def answer(message):\n"
+        "    return 'The reminder is set.' if 'Sydney' in message else 'Where do you live?'\n",
+        encoding="utf-8",
+    )
+    target = {**JOB["target"], "protocol": "python", "function": "two_agent:answer"}
+    write({**JOB, "controls": True, "target": target}, job)
+    two = ("--condition", "supplied", "--condition", "placebo")
+    told = call("run", "job.yml", "--code", ".", "--headless", *two).stdout
+    assert "WHAT  1.00 with the facts, 0.00 with a placebo" in told
+    assert "and the effect of the facts needs the condition withheld as well\n" in told
+
+
 def test_a_run_of_the_placebo_alone_has_conversations(job: Path) -> None:
     Path("alone_agent.py").write_text(
         "def answer(message):\n    return 'The reminder is set.'\n", encoding="utf-8"
