@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import history
@@ -12,6 +12,7 @@ from run_script import scripted_run
 
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
 from bioeval_tui.sample.paths import DEMO_JOB
+from bioeval_tui.tui.home_entries import recent
 
 NO_GRAPH = ComponentState(
     "embedded graph", "broken", "graphqlite is not installed", "`pip install graphqlite`"
@@ -148,3 +149,10 @@ async def test_what_came_out_stands_in_one_column_also_beside_a_longer_name() ->
         ]
         assert len(lines) == len(agents)
         assert len({line.index("1 h ago") for line in lines}) == 1
+
+
+def test_nothing_leads_to_the_score_of_a_placebo() -> None:
+    run = history.run(1, "job", 0.5, ago=timedelta(hours=1))
+    run = run._replace(scores={**run.scores, "placebo": 0.4})
+    entry = recent([run], {}, datetime.now(UTC), 120)[0]
+    assert "".join(cell.text for cell in entry.row).startswith("0.35 → 0.65, 0.40  ")

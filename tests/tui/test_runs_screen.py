@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import nullcontext
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -616,3 +616,13 @@ async def test_charts_begin_at_three_values() -> None:
     assert "means of" not in said(1) + said(2)
     assert "±0.00 since the previous run" in said(2)
     assert "means of 3 runs" in said(3)
+
+
+def test_a_placebo_is_not_counted_in_the_mean_of_a_card() -> None:
+    run = history.run(1, "job", 0.5, ago=timedelta(hours=1))
+    run = run._replace(scores={**run.scores, "placebo": 0.4})
+    lines = runs_view.card(run, [run], datetime.now(UTC), 80)
+    said = ["".join(cell.text for cell in line) for line in lines]
+    assert [line.split() for line in said if line.startswith("mean ")] == [
+        ["mean", "0.50", "of", "both"]
+    ]
