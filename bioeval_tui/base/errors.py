@@ -125,6 +125,12 @@ class ForbiddenQueryError(QueryError):
     """A valid Cypher query that is not allowed here, except in an unrestricted setup."""
 
 
+class InvalidQueryError(QueryError):
+    """A query or a path cannot be asked whatever there is to find: the job is wrong, and what the
+    agent did does not count.
+    """
+
+
 class UnavailableError(BioevalError):
     """A peer could not be reached or did not answer in time."""
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any
 
-from bioeval_tui.base.errors import BioevalError, ExpressionError, QueryError
+from bioeval_tui.base.errors import BioevalError, ExpressionError, InvalidQueryError, QueryError
 from bioeval_tui.base.patterns import is_always_found
 from bioeval_tui.base.text import clean_line, compact_json, plural, shorten
 from bioeval_tui.expressions import Expression, Limits, Part, evaluate, explain, parse, scope
@@ -392,6 +392,9 @@ class Checker:
             found = await self._records.look_up(
                 assertion.fhir, assertion.path, timeout_s=FHIR_TIMEOUT_S
             )
+        except InvalidQueryError as error:
+            # The job's mistake: no agent can pass it, nor may one be charged with it.
+            return CheckResult(None, expected=expected, error=_error_text(error), fault="none")
         except QueryError as error:
             return CheckResult(False, expected=expected, error=_error_text(error))
         except PeerError as error:

@@ -15,6 +15,10 @@ from fhirpathpy.models import models
 from bioeval_tui.base.confined import serve
 from bioeval_tui.base.text import compact_json
 
+DOES_NOT_FIT = (
+    "a function or an operator is given values of a kind, or a number of values, that it does not"
+    " take"
+)
 MAX_RESULT, MAX_RESULT_CHARACTERS = 1_000, 100_000
 """Maximum number of values that a path gives, and of characters of all of them."""
 
@@ -32,14 +36,19 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
     try:
         found = evaluate(asked.get("resources", {}), asked["path"], {}, models[asked["model"]])
         values = [_plain(value) for value in found]
+        if any(isinstance(value, dict) and "$error" in value for value in values):
+            return {"error": DOES_NOT_FIT}  # the library's result of `single` of several
     except MemoryError:
         return {"error": "it takes too much memory"}
     except RecursionError:
         return {"error": "what it looks through is nested too deeply"}
-    except KeyError as error:  # such as $this outside of where()
-        return {"error": f"{error} has no meaning here"}
-    except Exception as error:  # the library raises any, without a type of its own
-        return {"error": str(error) or type(error).__name__}
+    except KeyError as error:
+        name = str(error.args[0])
+        if name in ("$this", "$index", "$total"):  # outside of what sets them
+            return {"error": f"`{name}` has no meaning here"}
+        return {"error": DOES_NOT_FIT}
+    except Exception:  # the library raises any, in its own words
+        return {"error": DOES_NOT_FIT}
     if len(values) > MAX_RESULT or len(compact_json(values)) > MAX_RESULT_CHARACTERS:
         most = f"{MAX_RESULT:,} values or {MAX_RESULT_CHARACTERS:,} characters"
         return {"error": f"it gives more than {most}: reduce it, for example with count()"}

@@ -5,7 +5,7 @@ It needs `fhirpathpy`: see `paths`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
@@ -22,25 +22,73 @@ MAX_PATH, MAX_TOKENS = 2_000, 400
 """Maximum number of characters and of tokens of a path: the parser takes quadratic time."""
 _TOO_LONG = f"it has more than {MAX_PATH:,} characters or {MAX_TOKENS} words and marks"
 _TOO_DEEP = "it is nested too deeply"
+_FUNCTIONS: dict[str, Any] = {
+    name: call
+    for name, call in invocation_registry.items()
+    # The rest are operators, which are in the same table, and `trace`, which prints.
+    if name.isalpha() and not name.endswith("Op") and name != "trace"
+}
+_CONSTANTS = ("%context", "%ucum")
+"""The names with % that the library knows."""
 
 
 def parse(text: str) -> Any:
-    """Return the parsed path, in which every function is known.
+    """Return the parsed path, in which every function is known and has its arguments.
 
     Raises:
-        QueryError: it is no path, too long, or names a function that there is not.
+        QueryError: it is no path, too long, names a function or a constant that there is not, or
+            gives a function too many or too few arguments.
     """
     tree = _tree(text)
     for node in _nodes(tree):
-        name = node.identifier().getText() if type(node).__name__ == "FunctnContext" else ""
-        if name == "trace":
-            raise QueryError("`trace` prints what it is given: leave it out", _column(node))
-        if name and name.strip("`") not in invocation_registry:
-            close = get_close_matches(name, invocation_registry, 1, 0.6)
-            more = f"; did you mean {close[0]}?" if close else ""
-            shown = clean_line(name, 60)
-            raise QueryError(f"there is no function `{shown}`{more}", _column(node))
+        match type(node).__name__:
+            case "FunctnContext":
+                _check_function(node)
+            case "ExternalConstantContext":
+                _check_constant(node)
     return tree
+
+
+def _check_function(node: Any) -> None:
+    """Raise `QueryError` unless there is the function, with so many arguments."""
+    name = node.identifier().getText()
+    if name == "trace":
+        raise QueryError("`trace` prints what it is given: leave it out", _column(node))
+    if name not in _FUNCTIONS:
+        meant = _meant(name, _FUNCTIONS)
+        shown = clean_line(name.strip("`"), 60)
+        raise QueryError(f"there is no function `{shown}`{meant}", _column(node))
+    if "variadic" in _FUNCTIONS[name]:
+        return
+    listed = node.paramList()
+    given = len(listed.expression()) if listed is not None else 0
+    taken = sorted(_FUNCTIONS[name].get("arity", {0: []}))
+    if given not in taken:
+        raise QueryError(f"`{name}` takes {_arguments(taken)}, not {given}", _column(node))
+
+
+def _arguments(numbers: list[int]) -> str:
+    if numbers == [0]:
+        return "no argument"
+    words = " or ".join(map(str, numbers))
+    return f"{words} argument" if numbers[-1] == 1 else f"{words} arguments"
+
+
+def _check_constant(node: Any) -> None:
+    """Raise `QueryError` unless the library knows a name with %."""
+    name = node.getText()
+    if name.replace("`", "") in _CONSTANTS:
+        return
+    raise QueryError(
+        f"there is no `{clean_line(name.replace('`', ''), 60)}`: only %context, what the query"
+        " returned, and %ucum are known",
+        _column(node),
+    )
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, known, 1, 0.6)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def names_nothing(text: str) -> bool:

@@ -7,14 +7,14 @@ evaluates it can be stopped (`evaluating.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
 from bioeval_tui.base.confined import Allowance, Confined, ConfinedError
-from bioeval_tui.base.errors import QueryError
+from bioeval_tui.base.errors import InvalidQueryError, QueryError
 from bioeval_tui.base.installation import install_command, missing
-from bioeval_tui.base.text import clean_line
 
 EXTRA, PACKAGE = "fhir", "fhirpathpy"
 CPU_S = 2
@@ -40,7 +40,7 @@ def lacks_library() -> str:
 
 @lru_cache(maxsize=512)
 def check_path(text: str) -> None:
-    """Check the grammar of a path, and that its functions exist.
+    """Check the grammar of a path, and that its functions exist and have their arguments.
 
     Raises:
         QueryError: it is wrong, too long, or the library is missing.
@@ -79,20 +79,53 @@ class Paths:
             version: the version of FHIR, such as 4.0.1.
 
         Raises:
-            QueryError: the path is wrong, does not fit what it finds, or takes too much time or
-                memory.
+            InvalidQueryError: the path is wrong, whatever it looks through.
+            QueryError: it does not fit what it finds, or takes too much time or memory.
         """
-        check_path(text)
+        try:
+            check_path(text)
+        except QueryError as error:
+            raise InvalidQueryError(f"the path: {error.message}", error.column) from None
         model = MODELS.get(".".join(version.split(".")[:2]), "r4")
+        answer = await self._answer(text, resources, model)
+        if "error" not in answer:
+            return tuple(answer["values"])
+        for bare in _without_content(resources):
+            # What fails here fails for any agent.
+            whatever = await self._answer(text, bare, model)
+            if "error" in whatever:
+                raise InvalidQueryError(
+                    f"the path cannot be evaluated, whatever the query returns: {whatever['error']}"
+                )
+        raise QueryError(
+            f"the path cannot be evaluated on what the query returned: {answer['error']}"
+        )
+
+    async def _answer(self, text: str, resources: Any, model: str) -> dict[str, Any]:
+        """Return the `values` that a path finds, or the `error`, as the end of a sentence."""
         asked = {"path": text, "resources": resources, "model": model}
         try:
-            answer = await self._confined.ask(asked, Allowance(CPU_S, WALL_S, "evaluate"))
+            return await self._confined.ask(asked, Allowance(CPU_S, WALL_S, "evaluate"))
         except ConfinedError as error:
-            raise QueryError(f"the path: {error}") from None
-        if "error" in answer:
-            raise QueryError(f"the path cannot be evaluated: {clean_line(str(answer['error']))}")
-        return tuple(answer["values"])
+            return {"error": str(error)}
 
     async def aclose(self) -> None:
         """End the process, if one was started."""
         await self._confined.aclose()
+
+
+def _without_content(resources: Any) -> Iterator[Any]:
+    """Yield what a query might have returned instead: nothing, and resources without content."""
+    if not isinstance(resources, dict):
+        yield []
+        return
+    kind = resources.get("resourceType")
+    if kind != "Bundle":
+        yield []
+        yield {"resourceType": kind}
+        return
+    yield {"resourceType": kind, "entry": []}
+    for entry in resources.get("entry", [])[:1]:
+        resource = entry.get("resource") or {}
+        bare = {"resourceType": resource.get("resourceType")}
+        yield {"resourceType": kind, "entry": [{"resource": bare}]}

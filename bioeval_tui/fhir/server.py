@@ -14,7 +14,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 import httpx2
 
-from bioeval_tui.base.errors import QueryError
+from bioeval_tui.base.errors import InvalidQueryError, QueryError
 from bioeval_tui.base.hosts import host_of
 from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT
 from bioeval_tui.base.proxies import proxy_for
@@ -139,10 +139,14 @@ class FhirServer:
         """Return what a path finds in what a query returns: a resource, or the Bundle of all pages.
 
         Raises:
-            QueryError: the query or the path is wrong, or finds too much.
+            InvalidQueryError: the query or the path is wrong, whatever the server has.
+            QueryError: the path does not fit what it finds, or finds too much.
             PeerError: the server is unreachable, too slow, or answers with an error.
         """
-        asked = parse_query(query)
+        try:
+            asked = parse_query(query)
+        except QueryError as error:
+            raise InvalidQueryError(f"the query: {error.message}", error.column) from None
         async with self._within(timeout_s):
             version = (await self._able()).version
             result = await self._ask(asked)

@@ -458,8 +458,8 @@ class PatientRecords(Protocol):
     """Patients' records on a FHIR server.
 
     All methods raise `QueryError` when a query, path or setup is wrong, refused or asks for too
-    much, and `PeerError` (peer `fhir`) when the server is unreachable, too slow or does not answer
-    as FHIR says.
+    much (`InvalidQueryError` if it is wrong whatever the server has), and `PeerError` (peer `fhir`)
+    when the server is unreachable, too slow or does not answer as FHIR says.
     """
 
     identity: str

@@ -24,7 +24,7 @@ facts: []
 tasks: [{task: Have it noted, rules: [{pattern: noted}]}]
 fhir: {url: BASE}
 assertions:
-  - {fhir: "Patient/ada", path: Patient.exists(), expected: true}
+  - {fhir: "Patient/ada", path: PATH, expected: true}
 """
 
 
@@ -56,15 +56,17 @@ async def failing() -> AsyncIterator[tuple[Failing, str]]:
         yield one, f"http://127.0.0.1:{running.port}/fhir"
 
 
-async def held(failing: tuple[Failing, str], folder: Path) -> WholeRun:
+async def held(
+    failing: tuple[Failing, str], folder: Path, path: str = "Patient.exists()", later: int = 503
+) -> WholeRun:
     server, url = failing
 
     def agent(message: str) -> str:
         if "note it" in message:
-            server.status = 503
+            server.status = later
         return "noted"
 
-    text = JOB.replace("BASE", url)
+    text = JOB.replace("BASE", url).replace("PATH", f'"{path}"')
     return await hold(text, folder, agent_function=agent, conditions=("withheld",))
 
 
@@ -90,3 +92,21 @@ async def test_it_is_unclear_whose_fault_it_is_if_the_agent_serves_the_records(
 ) -> None:
     monkeypatch.setattr(records, "is_at_agent", lambda job, agent_url: True)
     assert final(await held(failing, tmp_path)).fault == "unclear"
+
+
+async def test_a_path_that_no_record_could_fit_is_not_measured_and_nobodys_fault(
+    failing: tuple[Failing, str], tmp_path: Path
+) -> None:
+    run = await held(failing, tmp_path, path="Patient.where(1 + 'a' = 2).exists()", later=200)
+    check = final(run)
+    assert (check.status, check.fault) == ("not_measured", "none")
+    assert check.error.startswith("the path cannot be evaluated, whatever the query returns: a ")
+    assert run.state.scores() == {"withheld": None}
+
+
+async def test_a_path_that_what_was_found_does_not_fit_is_failed(
+    failing: tuple[Failing, str], tmp_path: Path
+) -> None:
+    check = final(await held(failing, tmp_path, path="Patient.id > 1", later=200))
+    assert check.status == "failed"
+    assert check.error.startswith("the path cannot be evaluated on what the query returned: a ")

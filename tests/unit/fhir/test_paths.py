@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.base.errors import QueryError
+from bioeval_tui.base.errors import InvalidQueryError, QueryError
 from bioeval_tui.fhir import paths
 from bioeval_tui.fhir.paths import Paths, asks_nothing, check_path
 
@@ -21,6 +21,14 @@ WRONG = [
     ("a ! b", "no meaning here", 3),
     ("", "a path is needed", 1),
     ("a.cuont()", "no function `cuont`; did you mean count?", 3),
+    ("a.`cuont`()", "no function `cuont`; did you mean count?", 3),
+    ("containsOp(a, b)", "no function `containsOp`", 1),
+    ("Bundle.entry.where()", "`where` takes 1 argument, not 0", 14),
+    ("a.count(b)", "`count` takes no argument, not 1", 3),
+    ("iif(a)", "`iif` takes 2 or 3 arguments, not 1", 1),
+    ("a.where(b.exists(c, d))", "`exists` takes 0 or 1 argument, not 2", 11),
+    ("a = %foo", "no `%foo`: only %context, what the query returned, and %ucum are known", 5),
+    ("%'vs-x'.a", "no `%'vs-x'`", 1),
     ("a.where(b.trace('x').exists())", "`trace` prints", 11),
     ("a." * 500 + "a", "400 words and marks", 0),
     ("a" * 2001, "2,000 characters", 0),
@@ -98,12 +106,52 @@ async def test_of_a_resource_that_is_not_there_nothing_is_found(process: Paths) 
     assert await process.evaluate("Patient.name.given", [], "5.0.0") == ()
 
 
+RIGHT = [
+    "a.exists()",
+    "a.exists(b)",
+    "a.toQuantity('mg')",
+    "coalesce(a, b)",
+    "%`context`.a",
+    "%ucum",
+]
+
+
+@pytest.mark.parametrize("path", RIGHT)
+def test_arguments_and_constants_that_there_are_may_be_used(path: str) -> None:
+    check_path(path)
+
+
 async def test_a_path_that_does_not_fit_or_gives_too_much_is_an_error(process: Paths) -> None:
-    with pytest.raises(QueryError, match="the path cannot be evaluated"):
-        await process.evaluate("entry.resource.authoredOn + 'a'", BUNDLE, "4.0.1")
+    two = {**BUNDLE, "entry": BUNDLE["entry"] * 2}
+    misfits = ["entry.resource.authoredOn + 'a'", "entry.single()", "entry.resource is Patient"]
+    for path in misfits:
+        with pytest.raises(QueryError) as refused:
+            await process.evaluate(path, two, "4.0.1")
+        assert not isinstance(refused.value, InvalidQueryError), path
+        assert str(refused.value) == (
+            "the path cannot be evaluated on what the query returned: a function or an operator is"
+            " given values of a kind, or a number of values, that it does not take"
+        )
     many = {"resourceType": "Bundle", "entry": [{"fullUrl": str(n)} for n in range(1_001)]}
     with pytest.raises(QueryError, match="more than 1,000 values"):
         await process.evaluate("entry.fullUrl", many, "4.0.1")
+
+
+NEVER = [
+    ("entry.where(1 + 'a' = 2)", "a function or an operator is given values of a kind"),
+    ("$total", "`$total` has no meaning here"),
+    ("entry.where($total > 1)", "`$total` has no meaning here"),
+]
+
+
+@pytest.mark.parametrize(("path", "why"), NEVER)
+async def test_what_fails_whatever_there_is_to_find_is_the_paths_own_mistake(
+    path: str, why: str, process: Paths
+) -> None:
+    with pytest.raises(InvalidQueryError) as refused:
+        await process.evaluate(path, BUNDLE, "4.0.1")
+    assert str(refused.value).startswith("the path cannot be evaluated, whatever the query returns")
+    assert why in str(refused.value)
 
 
 @pytest.mark.parametrize(

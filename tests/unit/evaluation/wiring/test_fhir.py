@@ -48,6 +48,14 @@ WRONG = [
         "8:42: assertions[0].path: not FHIRPath",
     ),
     (asserting(QUERY, "entry.cuont()"), "8:18: assertions[0].path: there is no function `cuont`"),
+    (
+        asserting(QUERY, "entry.where()"),
+        "8:18: assertions[0].path: `where` takes 1 argument, not 0",
+    ),
+    (
+        asserting(QUERY, "entry = %foo"),
+        "8:20: assertions[0].path: there is no `%foo`: only %context",
+    ),
     (asserting(QUERY, "true"), "8:11: assertions[0].path: cannot fail, or never pass: `true`"),
     (
         asserting(QUERY, "entry.count()").replace(
