@@ -7,7 +7,7 @@ write the resource that it names, and neither may leave the server that the job 
 
 - `queries`: `parse_query(text)`, `check_write(setup)` and `record_of(queries)`. They need no
   server.
-- `paths`: `check_path(text)` and `asks_nothing(text)`, and `Paths`, which evaluates one in a
+- `paths`: `check_path(text, given)` and `asks_nothing(text)`, and `Paths`, which evaluates one in a
   process of its own. They need `fhirpathpy`, of the extra `fhir`; `lacks_library()` says so.
 - `server.FhirServer`: the server.
 

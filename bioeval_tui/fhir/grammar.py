@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from antlr4 import CommonTokenStream, InputStream
 from antlr4.error.ErrorListener import ErrorListener
 from fhirpathpy.engine.invocations import invocation_registry
+from fhirpathpy.models import models
 from fhirpathpy.parser.generated.FHIRPathLexer import FHIRPathLexer
 from fhirpathpy.parser.generated.FHIRPathParser import FHIRPathParser
 
@@ -30,23 +32,86 @@ _FUNCTIONS: dict[str, Any] = {
 }
 _CONSTANTS = ("%context", "%ucum")
 """The names with % that the library knows."""
+_SYSTEM_TYPES = frozenset({
+    "Any", "Boolean", "Date", "DateTime", "Decimal", "Integer", "Long", "Quantity", "String",
+    "Time",
+})  # fmt: skip
+_ASK_TYPE = ("as", "is", "ofType")
+"""The functions whose argument is a type."""
 
 
-def parse(text: str) -> Any:
+def parse(text: str, given: str = "") -> Any:
     """Return the parsed path, in which every function is known and has its arguments.
 
+    Args:
+        text: the path.
+        given: the type of what it looks through; empty if that is not known.
+
     Raises:
-        QueryError: it is no path, too long, names a function or a constant that there is not, or
-            gives a function too many or too few arguments.
+        QueryError: it is no path, too long, names a function, a constant or a type that there is
+            not, gives a function too many or too few arguments, or begins with another type.
     """
     tree = _tree(text)
-    for node in _nodes(tree):
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        parts = list(getattr(node, "children", None) or ())
         match type(node).__name__:
             case "FunctnContext":
                 _check_function(node)
+                if node.identifier().getText() in _ASK_TYPE:
+                    (asked,) = node.paramList().expression()
+                    _check_type(asked)
+                    parts = []  # a type is no element
             case "ExternalConstantContext":
                 _check_constant(node)
+            case "TypeSpecifierContext":
+                _check_type(node)
+            case "InvocationTermContext" if given:
+                _check_beginning(node, given)
+        pending += reversed(parts)
     return tree
+
+
+def _check_beginning(node: Any, given: str) -> None:
+    """Raise `QueryError` if a part of a path begins with another type than it looks through, where
+    it finds nothing whatever there is.
+    """
+    name = node.getText().strip("`")
+    if type(node.invocation()).__name__ != "MemberInvocationContext" or not name[:1].isupper():
+        return
+    if name == given:
+        return
+    if given == "Bundle" and not _meant(name, [given]):
+        meant = "; its resources are `Bundle.entry.resource`"
+    else:
+        meant = f"; did you mean {given}?"
+    where = "the path begins" if node.start.start == 0 else "this part of the path begins"
+    article = "an" if given[0] in "AEIO" else "a"
+    raise QueryError(
+        f"{where} with `{clean_line(name, 60)}`, and the query gives {article} {given}{meant}",
+        _column(node),
+    )
+
+
+def _check_type(node: Any) -> None:
+    """Raise `QueryError` unless there is the type in any version of FHIR, or in FHIRPath itself."""
+    name = node.getText().replace("`", "")
+    space, _, bare = name.rpartition(".")
+    known = {"": _fhir_types() | _SYSTEM_TYPES, "FHIR": _fhir_types(), "System": _SYSTEM_TYPES}
+    if bare in known.get(space, ()):
+        return
+    meant = _meant(bare, sorted(known.get(space, known[""])))
+    raise QueryError(f"there is no type `{clean_line(name, 60)}`{meant}", _column(node))
+
+
+@cache
+def _fhir_types() -> frozenset[str]:
+    names: set[str] = set()
+    for model in models.values():
+        parents = model["type2Parent"]
+        names.update(parents, parents.values())
+    return frozenset(names)
 
 
 def _check_function(node: Any) -> None:

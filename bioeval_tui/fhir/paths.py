@@ -39,13 +39,18 @@ def lacks_library() -> str:
 
 
 @lru_cache(maxsize=512)
-def check_path(text: str) -> None:
+def check_path(text: str, given: str = "") -> None:
     """Check the grammar of a path, and that its functions exist and have their arguments.
+
+    Args:
+        text: the path.
+        given: the type of what it looks through, with which it may begin; empty if that is not
+            known.
 
     Raises:
         QueryError: it is wrong, too long, or the library is missing.
     """
-    _grammar().parse(text)
+    _grammar().parse(text, given)
 
 
 def asks_nothing(text: str) -> bool:

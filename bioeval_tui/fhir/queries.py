@@ -47,6 +47,11 @@ class Query:
         return (len(self.segments) == 2 and not self.is_form) or len(self.segments) == 4
 
     @property
+    def given(self) -> str:
+        """The type of what a path looks through: the resource that it reads, or a Bundle."""
+        return self.segments[0] if self.is_read else "Bundle"
+
+    @property
     def is_form(self) -> bool:
         """Whether its parameters are posted to `_search`, so that they are in no server's log."""
         return self.segments[-1] == "_search"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -528,7 +529,8 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
         yield from some(path, item, "cypher", check_read_only)
         yield from some(path, item, "fhir", parse_query)
         if "fhir" in item and not paths.lacks_library():
-            yield from some(path, item, "path", paths.check_path)
+            given = _given(item["fhir"])
+            yield from some(path, item, "path", partial(paths.check_path, given=given))
         asked = item.get("toolCalls")
         if not isinstance(asked, dict):
             continue
@@ -544,6 +546,14 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
         for number, judged in indexed_mappings(source.data.get(part)):
             for index, rule in indexed_mappings(judged.get("rules")):
                 yield from some((part, number, "rules", index), rule, "pattern", _read_pattern)
+
+
+def _given(query: object) -> str:
+    """Return the type of what a query of a FHIR server gives; empty if the query is wrong."""
+    try:
+        return parse_query(str(query)).given
+    except QueryError:
+        return ""
 
 
 def _read_pattern(pattern: str) -> None:

@@ -106,6 +106,56 @@ async def test_of_a_resource_that_is_not_there_nothing_is_found(process: Paths) 
     assert await process.evaluate("Patient.name.given", [], "5.0.0") == ()
 
 
+BEGINNINGS = [
+    (
+        "Bundel.entry.count()",
+        "Bundle",
+        "begins with `Bundel`, and the query gives a Bundle; did you mean Bundle?",
+        1,
+    ),
+    (
+        "MedicationRequest.id",
+        "Bundle",
+        "gives a Bundle; its resources are `Bundle.entry.resource`",
+        1,
+    ),
+    ("MedicationRequst.exists()", "MedicationRequest", "did you mean MedicationRequest?", 1),
+    ("Resource.id", "Observation", "begins with `Resource`, and the query gives an Observation", 1),
+    ("1 + (`Bundel`.entry.count())", "Bundle", "this part of the path begins with `Bundel`", 6),
+    ("iif(Bundel.exists(), 1, 2)", "Bundle", "this part of the path begins with `Bundel`", 5),
+    ("entry.resource.ofType(Medication.Request)", "Bundle", "no type `Medication.Request`", 23),
+    ("entry.resource.ofType(Patiant)", "", "no type `Patiant`; did you mean Patient?", 23),
+    ("entry.first() is System.Strin", "", "no type `System.Strin`; did you mean String?", 18),
+    ("entry.ofType(1 + 2)", "", "no type `1+2`", 14),
+]
+
+
+@pytest.mark.parametrize(("text", "given", "why", "column"), BEGINNINGS)
+def test_a_type_that_is_not_given_or_not_there_is_said_with_its_column(
+    text: str, given: str, why: str, column: int
+) -> None:
+    with pytest.raises(QueryError) as refused:
+        check_path(text, given)
+    assert why in str(refused.value)
+    assert refused.value.column == column
+
+
+TYPES = [
+    ("entry.resource.ofType(MedicationOrder)", "Bundle"),
+    ("entry.resource.value.ofType(FHIR.Quantity)", "Bundle"),
+    ("(value as Quantity).unit is System.String", "Observation"),
+    ("entry.resource.all($this is `Patient`)", "Bundle"),
+    ("Bundle.entry.where(resource.id = 'a').exists() and Bundle.total = 1", "Bundle"),
+    ("exists()", "Patient"),
+    ("Bundel.entry", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "given"), TYPES)
+def test_types_of_any_version_of_fhir_and_of_fhirpath_are_known(text: str, given: str) -> None:
+    check_path(text, given)
+
+
 RIGHT = [
     "a.exists()",
     "a.exists(b)",

@@ -25,6 +25,7 @@ READ_ONLY = [
 def test_queries_of_each_form_are_read(text: str, kind: str, is_read: bool) -> None:
     query = parse_query(text)
     assert (str(query), query.type, query.is_read) == (text, kind, is_read)
+    assert query.given == (kind if is_read else "Bundle")
 
 
 REFUSED = [

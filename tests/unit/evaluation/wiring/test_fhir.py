@@ -56,6 +56,14 @@ WRONG = [
         asserting(QUERY, "entry = %foo"),
         "8:20: assertions[0].path: there is no `%foo`: only %context",
     ),
+    (
+        asserting(QUERY, "Bundel.entry.count()"),
+        "8:12: assertions[0].path: the path begins with `Bundel`, and the query gives a Bundle;",
+    ),
+    (
+        asserting("Patient/ada", "Bundle.entry"),
+        "8:12: assertions[0].path: the path begins with `Bundle`, and the query gives a Patient;",
+    ),
     (asserting(QUERY, "true"), "8:11: assertions[0].path: cannot fail, or never pass: `true`"),
     (
         asserting(QUERY, "entry.count()").replace(
