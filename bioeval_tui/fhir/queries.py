@@ -107,7 +107,8 @@ def _taken_apart(text: str) -> Query:
         raise QueryError(f"it has more than {MAX_QUERY:,} characters")
     for column, character in enumerate(text, start=1):
         if not character.isprintable() or character in "\\#":
-            raise QueryError("a line break, a backslash, # or an invisible character", column)
+            what = "a line break, a backslash, # or an invisible character is not allowed"
+            raise QueryError(what, column)
     path, mark, search = text.partition("?")
     if "://" in path or path.startswith("//") or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path):
         raise QueryError(f"a path below `fhir.url` is needed, not an address: {FORMS}", 1)
@@ -153,7 +154,7 @@ def _parameters(search: str, column: int) -> Iterable[tuple[str, str]]:
         except UnicodeDecodeError:
             raise QueryError("% must be followed by UTF-8 in hexadecimal", column) from None
         if not decoded.isprintable():
-            raise QueryError("an invisible character", column)
+            raise QueryError("an invisible character is not allowed", column)
         yield name, decoded
         column += len(part) + 1
 

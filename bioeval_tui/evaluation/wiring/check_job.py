@@ -520,7 +520,8 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
     def some(
         path: FieldPath, item: dict[str, Any], key: str, read: Callable[[str], object]
     ) -> Iterator[_Text]:
-        if isinstance(text := item.get(key), str):
+        # That one must not be empty is already said.
+        if isinstance(text := item.get(key), str) and text:
             yield _Text((*path, key), text, read)
 
     for index, item in indexed_mappings(source.data.get("assertions")):
@@ -631,7 +632,7 @@ def _wrong_writes(source: JobSource) -> Iterator[tuple[FieldPath, QueryError, st
         if not isinstance(write, dict) or has_placeholders(str(write)):
             continue
         method, where, resource = (write.get(key) for key in ("method", "path", "resource"))
-        if method not in ("PUT", "POST", "DELETE") or not isinstance(where, str):
+        if method not in ("PUT", "POST", "DELETE") or not isinstance(where, str) or not where:
             continue
         if method != "DELETE" and not isinstance(resource, dict):
             continue

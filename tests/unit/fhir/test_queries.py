@@ -39,7 +39,7 @@ REFUSED = [
     ("Patient//ada", "does not leave", 9),
     ("Patient/%2e%2e/admin", "is no id", 9),
     ("Patient\\..\\admin", "a backslash", 8),
-    ("Patient/ada#x", "#", 12),
+    ("Patient/ada#x", "# or an invisible character is not allowed", 12),
     ("Patient/ada\nHost: x", "a line break", 12),
     ("Patient/\u202eada", "invisible", 9),
     ("patient/ada", "no type of a resource", 1),
@@ -55,7 +55,7 @@ REFUSED = [
     ("Observation?a=1&&b=2", "needs name=value", 17),
     ("Observation?_format=xml", "leave out `_format`", 13),
     ("Observation?code=%ff", "hexadecimal", 13),
-    ("Observation?code=%0d%0aHost:x", "invisible", 13),
+    ("Observation?code=%0d%0aHost:x", "an invisible character is not allowed", 13),
     ("", "a query is needed", 1),
     ("A" * 5000, "more than 4,000 characters", 0),
 ]

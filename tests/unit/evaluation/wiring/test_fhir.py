@@ -101,6 +101,20 @@ def test_what_is_wrong_is_said_with_its_line_and_column(
     assert all("\n" not in problem and "pw@" not in problem for problem in found)
 
 
+def test_an_empty_text_is_one_problem(tmp_path: Path) -> None:
+    text = asserting("", "") + (
+        "  - expression: ''\nsetups:\n  - cypher: ''\n  - fhir: {method: DELETE, path: ''}\n"
+    )
+    found = problems(tmp_path, text)
+    assert [problem.partition(": ")[2] for problem in found] == [
+        "assertions[0].fhir: must not be empty",
+        "assertions[0].path: must not be empty",
+        "assertions[1].expression: must not be empty",
+        "setups[0].cypher: must not be empty",
+        "setups[1].fhir.path: must not be empty",
+    ]
+
+
 def test_a_value_of_a_case_stays_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").write_text(
         '{"id": "1", "patient": "a&status=x", "drug": "it\'s"}\n'
