@@ -258,7 +258,8 @@ class FhirServer:
             bundle = page.resource or {}
             if bundle.get("resourceType") != "Bundle":
                 kind = clean_line(str(bundle.get("resourceType")), 60)
-                raise PeerError("fhir", f"{self._host} answered {query} with a {kind}, no Bundle")
+                message = f"{self._host} answered {query} with a {kind}, no Bundle"
+                raise PeerError("fhir", message, unusable=True)
             for entry in _mappings(bundle.get("entry")):
                 if _mapping(entry.get("search")).get("mode") == "outcome":
                     notes.append(_outcome_words(entry.get("resource")))
@@ -273,7 +274,8 @@ class FhirServer:
             if following is None:
                 break
             if following in seen:
-                raise PeerError("fhir", f"{self._host} sends the pages of {query} in a circle")
+                message = f"{self._host} sends the pages of {query} in a circle"
+                raise PeerError("fhir", message, unusable=True)
             seen.add(following)
             page = await self._send("GET", following)
             self._require_success(page, f"a page of {query}")
@@ -299,7 +301,8 @@ class FhirServer:
                 here.scheme, here.hostname, here.port, here.username,
             )  # fmt: skip
         except ValueError:
-            raise PeerError("fhir", f"{self._host} names a next page that is no URL") from None
+            message = f"{self._host} names a next page that is no URL"
+            raise PeerError("fhir", message, unusable=True) from None
         segments = unquote(there.path).split("/")
         inside = f"{there.path}/".startswith(f"{here.path}/") and not {".", ".."} & set(segments)
         if not (same and inside) or "\\" in following:
@@ -307,6 +310,7 @@ class FhirServer:
                 "fhir",
                 f"{self._host} names a next page elsewhere, {clean_line(following, 200)}, which is"
                 " not asked: only what is below `fhir.url` is",
+                unusable=True,
             )
         return following
 

@@ -88,9 +88,19 @@ async def preflight(plan: RunPlan, parts: Parts) -> tuple[str, ...]:
         return await parts.records.examine(queries)
     except (PeerError, QueryError) as error:
         raise NotMeasuredError(
-            "the FHIR server, which the job's setups or assertions use, is not available:"
-            f" {clean_line(str(error))}"
+            "the FHIR server, which the job's setups or assertions use,"
+            f" {_how_it_failed(error)}: {clean_line(str(error))}"
         ) from error
+
+
+def _how_it_failed(error: PeerError | QueryError) -> str:
+    """Return whether a server gave no answer, or one that is an error or of no use."""
+    if isinstance(error, PeerError):
+        if error.status is not None and error.status >= 400:
+            return "answered with an error"
+        if error.status is None and not error.unusable:
+            return "is not available"
+    return "does not answer as the job needs it"
 
 
 async def _require_answer_of(graph: KnowledgeGraph) -> None:

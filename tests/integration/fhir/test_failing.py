@@ -29,20 +29,30 @@ assertions:
 
 
 class Failing:
-    """Answers until it is told to fail, and then as it is told."""
+    """Answers until it is told to fail, and then as it is told; `describes` is whether it always
+    says what it can do.
+    """
 
     def __init__(self) -> None:
         self.status = 200
+        self.describes = False
+        self.types: list[str] = []
         self.words = "\x1b]0;owned\x07[/red] disk <script>full"
 
     async def handle(self, request: web.Request) -> web.Response:
-        if self.status != 200:
+        is_metadata = request.path.endswith("/metadata")
+        if self.status != 200 and not (is_metadata and self.describes):
             issue = {"severity": "fatal", "code": "exception", "diagnostics": self.words}
             outcome = {"resourceType": "OperationOutcome", "issue": [issue]}
             return web.json_response(outcome, status=self.status)
-        if request.path.endswith("/metadata"):
+        if is_metadata:
+            able = [{"type": kind} for kind in self.types]
             return web.json_response(
-                {"resourceType": "CapabilityStatement", "fhirVersion": "4.0.1"}
+                {
+                    "resourceType": "CapabilityStatement",
+                    "fhirVersion": "4.0.1",
+                    "rest": [{"resource": able}],
+                }
             )
         return web.json_response({"resourceType": "Patient", "id": "ada"})
 
@@ -73,6 +83,11 @@ async def held(
 def final(run: WholeRun) -> Any:
     (check,) = (one for one in run.of("assertion_checked", "withheld") if one.final)
     return check
+
+
+def why_not_started(run: WholeRun) -> str:
+    (ended,) = run.of("run_ended")
+    return str(ended.detail)
 
 
 async def test_a_server_that_fails_later_is_not_the_agents_fault(
@@ -110,3 +125,31 @@ async def test_a_path_that_what_was_found_does_not_fit_is_failed(
     check = final(await held(failing, tmp_path, path="Patient.id > 1", later=200))
     assert check.status == "failed"
     assert check.error.startswith("the path cannot be evaluated on what the query returned: a ")
+
+
+@pytest.mark.parametrize(("status", "describes"), [(500, False), (400, True), (500, True)])
+async def test_a_server_that_answers_with_an_error_at_the_start_is_not_called_unavailable(
+    status: int, describes: bool, failing: tuple[Failing, str], tmp_path: Path
+) -> None:
+    server, _ = failing
+    server.status, server.describes = status, describes
+    why = why_not_started(await held(failing, tmp_path))
+    assert why.startswith(
+        "the FHIR server, which the job's setups or assertions use, answered with an error: 127."
+    )
+    assert f" with {status}: " in why
+
+
+async def test_nor_is_one_without_the_type_that_is_asked_for(
+    failing: tuple[Failing, str], tmp_path: Path
+) -> None:
+    server, _ = failing
+    server.types = ["Observation"]
+    why = why_not_started(await held(failing, tmp_path))
+    assert "assertions use, does not answer as the job needs it: FHIR server at 127." in why
+    assert "has no resources of the type Patient; it has Observation" in why
+
+
+async def test_one_that_gives_no_answer_is_called_unavailable(tmp_path: Path) -> None:
+    why = why_not_started(await held((Failing(), "http://127.0.0.1:9/fhir"), tmp_path))
+    assert "assertions use, is not available: 127.0.0.1:9 refused the connection" in why
