@@ -396,11 +396,26 @@ def error_message(detail: ErrorDetails, path: FieldPath) -> str:
             return f"must be {form}, not {_describe(value)}"
         case "string_too_short":
             return "must not be empty"
+        case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than" as compared:
+            key, words = _LIMITS[compared]
+            limit = detail.get("ctx", {}).get(key)
+            if isinstance(limit, float) and limit.is_integer():
+                limit = int(limit)
+            return f"must be {words} {limit}"
+        case "finite_number":
+            return "must be a finite number"
         case _:
             message = clean_line(detail["msg"])
             return message[:1].lower() + message[1:]
 
 
+_LIMITS = {
+    "greater_than_equal": ("ge", "at least"),
+    "greater_than": ("gt", "greater than"),
+    "less_than_equal": ("le", "at most"),
+    "less_than": ("lt", "less than"),
+}
+"""Where a validation error has the limit of a number, and what a number must be before it."""
 _FORMS = {
     "apiKeyEnv": "the name of an environment variable",
     "headers": (

@@ -156,6 +156,8 @@ maxTurns: true
 assertions:
   - cypher: MATCH (n) RETURN n
   - foo: 1
+  - {expression: "true", weight: -1}
+scorer: {itemsPerRequest: 0, repeats: 26}
 """
     assert problems_of(text) == [
         "job.yml:3:12: target.chatbot: must be text, not the yes/no value true; put it in quotes",
@@ -168,6 +170,9 @@ assertions:
             "job.yml:13:5: assertions[1]: one of the keys `expression` or `cypher` or `fhir` or"
             " `medal` or `toolCalls` is needed"
         ),
+        "job.yml:14:34: assertions[2].weight: must be at least 0",
+        "job.yml:15:27: scorer.itemsPerRequest: must be at least 1",
+        "job.yml:15:39: scorer.repeats: must be at most 25",
     ]
 
 
