@@ -394,6 +394,7 @@ def check_job(
             *_guessed_facts(source),
             *_rules_read_words(source),
             *(source.warning(*hint) for hint in placebo_hints(loaded.job)),
+            *_nothing_to_split(source),
             *_judge_family(source, loaded, settings),
         ),
     )
@@ -422,6 +423,18 @@ def _rules_read_words(source: JobSource) -> Iterator[Problem]:
     """Yield what the rules of a job cannot tell."""
     if source.part("scorer").get("kind") == "rules":
         yield source.problem(("scorer", "kind"), RULES_READ_WORDS)
+
+
+def _nothing_to_split(source: JobSource) -> Iterator[Problem]:
+    """Yield that `itemsPerRequest` has no effect, because no model judges."""
+    scorer = source.part("scorer")
+    kind = scorer.get("kind", "llm")
+    if kind != "llm" and scorer.get("itemsPerRequest") is not None:
+        message = (
+            "no effect: it is about the requests to a model as judge, and the job's judge is"
+            f" `{clean_line(str(kind), 60)}`"
+        )
+        yield source.problem(("scorer", "itemsPerRequest"), message)
 
 
 _QUOTED = re.compile(r"""["']([^"'\\\n]{1,100})["']""")

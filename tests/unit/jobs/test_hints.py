@@ -46,6 +46,28 @@ def test_an_assertion_that_only_a_guess_can_meet_is_pointed_out(
     assert [f"says “{word}”" in str(hint) for hint in found.hints] == [True] * bool(word)
 
 
+@pytest.mark.parametrize(
+    ("scorer", "said"),
+    [
+        ("{kind: rules, itemsPerRequest: 1}", ["and the job's judge is `rules`"]),
+        ("{kind: rules}", []),
+        ("{itemsPerRequest: 1}", []),
+        ("{kind: llm, itemsPerRequest: 1}", []),
+    ],
+)
+def test_how_many_criteria_a_request_asks_about_has_no_effect_without_a_model(
+    scorer: str, said: list[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "job.yml"
+    text = JOB.replace("assertions:\n  - ASSERTION\n", f"scorer: {scorer}\n")
+    path.write_text(text.replace("9}", "9, rules: [{pattern: nine}]}"), encoding="utf-8")
+    found = check_job(path)
+    hints = [hint for hint in found.hints if hint.field == "scorer.itemsPerRequest"]
+    assert [words in str(hint) for hint, words in zip(hints, said, strict=True)] == [True] * len(
+        said
+    )
+
+
 CRITERIA = """
 target: {{user: ada, chatbot: bot}}
 aspirationalAverage: 1000
