@@ -25,14 +25,18 @@ def judge_name(models: Sequence[str], repeats: int, items_per_request: int | Non
     names = ", ".join(clean_line(model, 100) for model in models)
     if repeats > 1:
         names += f" × {repeats}"
+    if items_per_request is None:
+        return names
+    # Else a reader would take it to be about the last one alone.
+    each = "each: " if len(models) > 1 else ""
     if items_per_request == 1:
-        return f"{names} (one criterion a request)"
-    if items_per_request is not None:
-        return f"{names} (up to {items_per_request} criteria a request)"
-    return names
+        return f"{names} ({each}one criterion a request)"
+    return f"{names} ({each}up to {items_per_request} criteria a request)"
 
 
-_HOW_ASKED = re.compile(r"(?: × \d+)?(?: \((?:one criterion|up to \d+ criteria) a request\))?$")
+_HOW_ASKED = re.compile(
+    r"(?: × \d+)?(?: \((?:each: )?(?:one criterion|up to \d+ criteria) a request\))?$"
+)
 """What stands after the models in a judge's name."""
 
 
