@@ -127,7 +127,9 @@ async def test_the_published_job_with_a_setup_that_clears_the_graph_is_clean(
 
 async def test_the_job_of_the_evaluate_your_agent_page_runs_as_a_rehearsal(tmp_path: Path) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
-    job, offline, judged = (yaml.safe_load(block) for block in blocks[:3])
+    job, *others = map(yaml.safe_load, blocks)
+    offline = next(other for other in others if {"scorer", "assertions"} <= set(other))
+    judged = next(other for other in others if set(other) == {"scorer"})
     EvaluationJob.model_validate(job, strict=False)
     assert ScorerConfig.model_validate(judged["scorer"]).api == "responses"
     async with sample_agent(tmp_path) as options:

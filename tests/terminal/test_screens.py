@@ -24,7 +24,7 @@ ESC, ENTER, TAB, CTRL_P, END = "\x1b", "\r", "\t", "\x10", "\x1b[F"
 @pytest.mark.long
 def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
     with Screen("app", str(REPOSITORY / "sample_jobs"), data_dir=recorded(tmp_path)) as screen:
-        screen.sees("› Jobs    7 jobs", "medication_reminder", "enter run")
+        screen.sees("› Jobs    8 jobs", "medication_reminder", "enter run")
         screen.opens_box("?", "Evaluation jobs", "esc close")
         screen.closes_box()
         screen.opens_box(CTRL_P, "Search for commands")
@@ -48,7 +48,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.opens_box("M", "enter continue")
         screen.closes_box()
         screen.types("5", "› Medals")
-        screen.types("1", "› Jobs    7 jobs")
+        screen.types("1", "› Jobs    8 jobs")
         screen.press(b"q")
         assert screen.left() == ExitCode.OK
 

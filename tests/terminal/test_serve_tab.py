@@ -85,7 +85,7 @@ def ended(process: subprocess.Popen[str], number: signal.Signals) -> tuple[int, 
 OPTIONS: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
     "all": (
         [str(REPOSITORY / "sample_jobs")],
-        [("", "› Jobs    7 jobs", "enter run"), ("3", "› Runs    2 runs"), ("?", "esc close")],
+        [("", "› Jobs    8 jobs", "enter run"), ("3", "› Runs    2 runs"), ("?", "esc close")],
     ),
     "read-only": (["--read-only"], [("", "› Runs    2 runs"), ("?", "esc close")]),
     "replay": (

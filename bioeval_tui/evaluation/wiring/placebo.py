@@ -144,9 +144,10 @@ def placebo_hints(job: EvaluationJob) -> Iterator[tuple[FieldPath, str]]:
         place: FieldPath = ("placeboFacts",) if job.placebo_facts else ("controls",)
         yield (
             place,
-            f"the user would tell about {with_facts:.0f} words with the facts and {placebo:.0f}"
-            " with the placebo: where these differ by more than a quarter, nothing is told apart"
-            " from the longer talk; write `placeboFacts` of other lengths, or more of them",
+            f"the user would tell about {round(with_facts)} words with the facts and"
+            f" {round(placebo)} with the placebo: where these differ by more than a quarter,"
+            " nothing is told apart from the longer talk; write `placeboFacts` of other lengths,"
+            " or more of them",
         )
 
 

@@ -191,7 +191,7 @@ async def test_pages_without_an_end_are_left(
 BAD = [
     ("not JSON", 200, "without a resource in JSON"),
     ("[1]", 200, "without a resource in JSON"),
-    ("[" * 1000, 200, "without a resource in JSON: .*nested"),
+    ("[" * 1000, 200, "without a resource in JSON"),
     ('{"resourceType": "Patient"}', 200, "with a Patient, no Bundle"),
     ('{"resourceType": "Bundle", "entry": [1, null, {"resource": 5}], "link": 7}', 200, ""),
     (json.dumps(OUTCOME), 500, "with 500: no .*code.* here"),
