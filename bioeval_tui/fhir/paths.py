@@ -1,8 +1,8 @@
 """FHIRPath: a path is checked by its own grammar, and evaluated in a process of its own.
 
-The library evaluates anything: it goes on after what is no FHIRPath at all, prints what `trace`
-names, and has no limits. So a path is parsed first, with nothing recovered (`grammar.py`), and what
-evaluates it can be stopped (`evaluating.py`).
+The library recovers from syntax errors and evaluates what is left, prints what `trace` names, and
+has no limits. So a path is first parsed strictly (`grammar.py`), and then evaluated in a process
+that can be stopped (`evaluating.py`).
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def parse_query(text: str) -> Query:
     """Return a query, taken apart.
 
     Raises:
-        QueryError: it is none, leaves the server, or might write.
+        QueryError: it is not a query, leads away from the server, or might write.
     """
     query = _taken_apart(text)
     first, *rest = query.segments
@@ -123,20 +123,20 @@ def _taken_apart(text: str) -> Query:
 
 
 def _check_segment(segment: str, column: int, *, is_first: bool) -> None:
-    """Raise `QueryError` if a segment of a path is none that a query can have."""
+    """Raise `QueryError` if a query cannot have this segment in its path."""
     if segment in ("", ".", ".."):
         what = "a path does not leave the server's own: `..`, `.` and // are not allowed"
         raise QueryError(what if segment or not is_first else f"a query is needed: {FORMS}", column)
     if is_first and not _TYPE.fullmatch(segment):
         shown = clean_line(segment, 60)
-        raise QueryError(f"`{shown}` is no type of a resource, such as MedicationRequest", column)
+        raise QueryError(f"`{shown}` is not a resource type, such as MedicationRequest", column)
     if segment.startswith("$") and segment != "$everything":
         raise QueryError("an operation may write: only Patient/id/$everything is allowed", column)
     if segment in ("_search", "_history", "$everything") and not is_first:
         return
     if not _ID.fullmatch(segment):
         raise QueryError(
-            f"`{clean_line(segment, 60)}` is no id: it has letters, digits, - and . (at most 64)",
+            f"`{clean_line(segment, 60)}` is not a valid id: at most 64 letters, digits, - and .",
             column,
         )
 
@@ -189,11 +189,12 @@ def check_write(method: Method, path: str, resource: Mapping[str, Any] | None) -
 
 
 def resource_path(kind: str, key: object) -> str:
-    """Return the path of a resource. Raises `QueryError` if its id, which a server chose, is
-    none.
+    """Return the path of a resource. Raises `QueryError` if its id, which the server chose, is not
+    valid.
     """
     if not isinstance(key, str) or not _ID.fullmatch(key) or key in (".", ".."):
-        raise QueryError(f"the server gave a {kind} an id that is none: {clean_line(str(key), 80)}")
+        shown = clean_line(str(key), 80)
+        raise QueryError(f"the server gave a {kind} an invalid id: {shown}")
     return f"{kind}/{key}"
 
 

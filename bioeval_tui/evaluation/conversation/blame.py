@@ -110,6 +110,11 @@ def blame_for_score(faults: Sequence[Fault], judged: Sequence[TaskScored] | None
     )
 
 
+_WHERE = "with --agent-url, BIOEVAL_AGENT_URL or target.url"
+START_AGENT = f"start the agent, or give its address {_WHERE}"
+"""What you can do if nothing answers where the agent should be."""
+
+
 def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
     """Return what you can do if no conversation took place, for one who reads only this."""
     known = plugins.agent_protocol(protocol)
@@ -117,16 +122,15 @@ def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
         return ()
     if error.status in (401, 403):
         return ("set BIOEVAL_AGENT_API_KEY to the key that the agent expects",)
-    where = "with --agent-url, BIOEVAL_AGENT_URL or target.url"
     if error.unreachable:
-        return (f"start the agent, or give its address {where}",)
+        return (START_AGENT,)
     failed = error.status is not None and error.status >= 500 and error.status != 501
     elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
     # An unusable answer of a chat endpoint is empty, filtered or too long, but one in this
     # protocol.
     foreign = error.unusable and protocol != "openai"
     if elsewhere or foreign or (error.received.lstrip().startswith("<") and not failed):
-        address = f"give the agent's address {where}"
+        address = f"give the agent's address {_WHERE}"
         if protocol == "rest":
             address += ", without /api/v1"
         if is_html(error.received):

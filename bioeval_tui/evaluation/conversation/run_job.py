@@ -23,7 +23,7 @@ from bioeval_tui.evaluation.conversation.attempts import (
     recorded_attempts,
     stream_whole,
 )
-from bioeval_tui.evaluation.conversation.blame import BlamedEnding
+from bioeval_tui.evaluation.conversation.blame import START_AGENT, BlamedEnding
 from bioeval_tui.evaluation.conversation.call_counts import TIMES_HELD
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.observe import fhir_queries, what_differs
@@ -87,10 +87,18 @@ async def preflight(plan: RunPlan, parts: Parts) -> tuple[str, ...]:
     try:
         return await parts.records.examine(queries)
     except (PeerError, QueryError) as error:
-        raise NotMeasuredError(
+        why = (
             "the FHIR server, which the job's setups or assertions use,"
             f" {_how_it_failed(error)}: {clean_line(str(error))}"
-        ) from error
+        )
+        if isinstance(error, PeerError) and error.unreachable and _is_of_agent(plan.job):
+            why += f"; {START_AGENT}"
+        raise NotMeasuredError(why) from error
+
+
+def _is_of_agent(job: EvaluationJob) -> bool:
+    """Return whether the agent itself serves the patients' records."""
+    return job.fhir is not None and job.fhir.url.startswith("/")
 
 
 def _how_it_failed(error: PeerError | QueryError) -> str:

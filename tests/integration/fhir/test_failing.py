@@ -13,6 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from bioeval_tui.evaluation.wiring import records
+from tests.command import call
 from tests.servers.whole_runs import WholeRun, hold
 
 JOB = """
@@ -153,3 +154,14 @@ async def test_nor_is_one_without_the_type_that_is_asked_for(
 async def test_one_that_gives_no_answer_is_called_unavailable(tmp_path: Path) -> None:
     why = why_not_started(await held((Failing(), "http://127.0.0.1:9/fhir"), tmp_path))
     assert "assertions use, is not available: 127.0.0.1:9 refused the connection" in why
+
+
+def test_without_an_agent_that_serves_the_records_the_first_words_say_how_to_start_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    asked = ("medication_record", "--rehearsal", "--headless", "--agent-url", "http://127.0.0.1:1")
+    ran = call("run", *asked)
+    assert ran.return_value == 3
+    assert "refused the connection; start the agent, or give its address" in ran.stderr
+    assert "refused the connection; start the agent" in ran.stdout

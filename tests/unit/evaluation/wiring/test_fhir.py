@@ -139,7 +139,7 @@ def test_a_value_of_a_case_stays_in_its_place(tmp_path: Path) -> None:
     assert asked[0].path == r"entry.resource.where(medication.text = 'it\'s').count()"
     path.write_text(text.replace("MedicationRequest?patient={{", "Patient/{{"))
     (problem, *_) = check_job(path).errors
-    assert "`a%26status%3Dx` is no id" in problem.message
+    assert "`a%26status%3Dx` is not a valid id" in problem.message
 
 
 def test_the_resource_of_a_setup_keeps_the_types_of_a_case(tmp_path: Path) -> None:
