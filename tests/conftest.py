@@ -34,7 +34,7 @@ from bioeval_tui.record import masking
 from tests import forked, leftovers
 
 hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
-hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=50)
+hypothesis.settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=30)
 hypothesis.settings.register_profile("search", deadline=None, max_examples=5_000)
 TESTS = Path(__file__).parent
 FEW_FILES = 3
