@@ -509,8 +509,13 @@ class Sentence:
         return self.plain.endswith("?")
 
 
-def plain_sentences(text: str) -> Iterator[Sentence]:
-    """Yield the sentences of a message."""
+@lru_cache(maxsize=64)  # several guards read one message
+def plain_sentences(text: str) -> tuple[Sentence, ...]:
+    """Return the sentences of a message."""
+    return tuple(_plain_sentences(text))
+
+
+def _plain_sentences(text: str) -> Iterator[Sentence]:
     for written in sentences(text):
         words = [word[:SHORT_WORDS] for word in written.replace("’", "'").lower().split()]
         for start in range(0, len(words), LONGEST):

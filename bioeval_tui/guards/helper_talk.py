@@ -330,7 +330,7 @@ def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
     if language.rules is not None and (found := _foreign_helper_talk(language, text))[0]:
         return found
     was_offered_help = offers_help(last)
-    parts = list(plain_sentences(text))
+    parts = plain_sentences(text)
     helpers, others, plainly = [], 0, False
     for part in parts:
         plain = _PLAIN.find(part)

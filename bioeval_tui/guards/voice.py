@@ -551,6 +551,7 @@ def _perhaps(view: EvaluatorView, sentence: Sentence) -> str:
 _ROLES = word_set("user patient person customer client human caller visitor tester test-user")
 
 
+@lru_cache(maxsize=64)  # compiled for every message otherwise
 def _told_who_it_is(name: str) -> Phrases | None:
     """Return "You are Ann", which the prompt says to Ann; None if the name is a role."""
     name = " ".join(name.lower().split())

@@ -209,13 +209,15 @@ _SIGNS = {
 """Letters by which one of these languages is known, by its code."""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=2048)  # three texts of each conversation: fewer would not last for 200 at once
 def language_of(text: str) -> Language | None:
     """Return the language of `text`; None if too little of it is in any.
 
     A language that is not one of `LANGUAGES` has no rules.
     """
     text = text[:LONGEST_READ]
+    if text.isascii():  # most are; to count their letters by script would take longer than to read
+        return _latin(text)
     letters: Counter[str] = Counter()
     for run in _SCRIPT.finditer(text):
         assert run.lastgroup is not None
@@ -262,11 +264,11 @@ def _latin(text: str) -> Language | None:
     weights = _weights()
     counts: dict[str, float] = {}
     hits: Counter[str] = Counter()
-    for word in words:
+    for word, times in Counter(words).items():
         for code, weight in weights.get(word) or weights.get(folded(word), ()):
-            counts[code] = counts.get(code, 0) + weight
-            hits[code] += 1
-    own_letters = filter(_OF_LETTER.get, text.lower())
+            counts[code] = counts.get(code, 0) + times * weight
+            hits[code] += times
+    own_letters = () if text.isascii() else filter(_OF_LETTER.get, text.lower())
     for known in map(_OF_LETTER.__getitem__, own_letters):
         counts[known] = counts.get(known, 0) + 2
         hits[known] += 1
@@ -306,15 +308,19 @@ def _telling_words(text: str) -> Iterator[str]:
     """
     at = 0
     for match in _WORD.finditer(text):
-        word, begins = match.group(), not at or _ENDS.search(text, at, match.start()) is not None
+        word, before = match.group(), at
         at = match.end()
-        is_name = word[0].isupper() and not begins
-        if is_name or (word.isupper() and len(word) > 1):
-            continue
+        if not word.islower():
+            begins = not before or _ENDS.search(text, before, match.start()) is not None
+            is_name = word[0].isupper() and not begins
+            if is_name or (word.isupper() and len(word) > 1):
+                continue
         plain = word.lower().replace("’", "'")
         elided, _, rest = plain.partition("'")
         parts = (elided, rest) if len(elided) <= LONGEST_ELIDED < len(rest) else (plain,)
-        yield from (part for part in parts if len(part) > 1)  # a letter alone may be a name
+        for part in parts:
+            if len(part) > 1:  # a letter alone may be a name
+                yield part
 
 
 def _spelled_language(words: list[str], text: str) -> Language | None:

@@ -103,6 +103,7 @@ in Kanji.
 """
 
 
+@lru_cache(maxsize=64)  # of a message, guards and the record each ask it
 def word_count(text: str) -> int:
     """Return the number of words; in scripts without spaces, every second letter counts as one."""
     words = letters = 0
