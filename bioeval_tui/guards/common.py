@@ -536,7 +536,8 @@ class Phrases:
     def __init__(self, table: str, words: Mapping[str, str]) -> None:
         lines = (line.strip() for line in re.sub(r"\|\n\s*", "|", table).splitlines())
         rules = [self._compiled(line, words) for line in lines if line and not line.startswith("#")]
-        self._pattern = re.compile("|".join(rules))
+        # The lookbehind stands before all rules, not in each: within a word, none is tried.
+        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(rules)})")
 
     @staticmethod
     def _compiled(rule: str, words: Mapping[str, str]) -> str:
@@ -544,7 +545,7 @@ class Phrases:
             rule = _NAME.sub(lambda name: f"(?:{words[name.group()]})", rule)
         rule = re.sub(r"(?<=[a-z])(?<!\\w)\*", r"\\w*", rule.replace("… ", r"(?:\w+ ){0,3}"))
         rule = re.sub(r"\((?!\?)", "(?:", rule)
-        return rf"(?<!\w)(?:{rule})(?!\w)"
+        return rf"(?:{rule})(?!\w)"
 
     def find(self, sentence: Sentence) -> str:
         """Return the plain words that a rule matches, or ''."""
