@@ -191,7 +191,8 @@ def so_far(view: EvaluatorView, begin: Callable[[EvaluatorView], AnyReader]) -> 
     """
     reader, taken = view.readers.get(begin) or (begin(view), 0)
     for message in view.transcript[taken:]:
-        reader.take(replace(message, content=visible_text(message.content)))
+        shown = visible_text(message.content)
+        reader.take(message if shown == message.content else replace(message, content=shown))
     view.readers[begin] = reader, len(view.transcript)
     return reader
 

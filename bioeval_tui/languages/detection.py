@@ -8,8 +8,8 @@ text of few words has none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import chain
 
 import regex
 
@@ -258,7 +258,7 @@ def _marathi_or_nepali(text: str) -> bool:
 
 
 def _latin(text: str) -> Language | None:
-    words = list(_telling_words(text))
+    words = list(chain.from_iterable(map(_telling_words, text.split("\n"))))
     if len(set(words)) < FEWEST_WORDS:
         return None
     weights = _weights()
@@ -302,25 +302,26 @@ LONGEST_ELIDED = 2
 """Letters before an apostrophe that are a word: l'aspirine, qu'elle, but not he'd."""
 
 
-def _telling_words(text: str) -> Iterator[str]:
-    """Yield the words that may tell a language, folded: no names, whose capital stands within a
+@lru_cache(maxsize=2048)  # a conversation's language is told again with each line that is said
+def _telling_words(line: str) -> tuple[str, ...]:
+    """Return the words that may tell a language, folded: no names, whose capital stands within a
     sentence, and no abbreviations.
     """
+    words: list[str] = []
     at = 0
-    for match in _WORD.finditer(text):
+    for match in _WORD.finditer(line):
         word, before = match.group(), at
         at = match.end()
         if not word.islower():
-            begins = not before or _ENDS.search(text, before, match.start()) is not None
+            begins = not before or _ENDS.search(line, before, match.start()) is not None
             is_name = word[0].isupper() and not begins
             if is_name or (word.isupper() and len(word) > 1):
                 continue
         plain = word.lower().replace("’", "'")
         elided, _, rest = plain.partition("'")
         parts = (elided, rest) if len(elided) <= LONGEST_ELIDED < len(rest) else (plain,)
-        for part in parts:
-            if len(part) > 1:  # a letter alone may be a name
-                yield part
+        words += (part for part in parts if len(part) > 1)  # a letter alone may be a name
+    return tuple(words)
 
 
 def _spelled_language(words: list[str], text: str) -> Language | None:
@@ -339,7 +340,7 @@ _ACCENTED = regex.compile(
     r"(?<![\p{L}\p{N}])\p{Ll}*[\p{Ll}--[a-zµμ]]\p{Ll}+(?![\p{L}\p{N}])", regex.V1
 )
 _WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*(?![\p{N}])")
-_ENDS = regex.compile(r"[.!?:;\n]")
+_ENDS = regex.compile(r"[.!?:;]")
 _LOWER = regex.compile(r"(?<![\p{L}\p{N}-])\p{Ll}{2,}(?![\p{L}\p{N}-])")
 
 

@@ -81,8 +81,8 @@ class Token(NamedTuple):
 # Han, Kana, Thai, Lao, Khmer and Burmese have no spaces between words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _WORD = regex.compile(r"(?w)\b[\p{L}\p{M}\p{N}].*?\b", regex.DOTALL)
-# The same words by the rules of Unicode, found faster; and 'aspirin' in quotation marks, which regex
-# takes for an elided article and leaves out.
+# The same words, found faster; and 'aspirin' in quotation marks, which regex takes for a part of an
+# elided word and leaves out.
 _ASCII_WORD = re.compile(
     r"(?<!\w)[A-Za-z0-9]\w*"
     r"(?:(?:(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.',;](?=[0-9]))\w+)*",

@@ -104,27 +104,31 @@ def holds_parts(parts: Sequence[str], text: str) -> bool:
     """
     at = 0
     for part in parts:
-        if part not in text:  # quicker to find than the pattern
+        at = _end_of(part, text, at)
+        if at < 0:
             return False
-        match = _pattern(part).search(text, at)
-        if match is None:
-            return False
-        at = match.end()
     return True
 
 
+def _end_of(part: str, text: str, at: int) -> int:
+    """Return where a part ends that stands in `text` from `at` on; -1 if it does not."""
+    start = text.find(part, at)
+    if start < 0:
+        return -1
+    if len(part) >= WHOLE_WORDS:
+        return start + len(part)
+    match = _whole_words(part).search(text, start)
+    return match.end() if match else -1
+
+
 @lru_cache(maxsize=64)
-def _pattern(part: str) -> re.Pattern[str]:
-    """Return a pattern for a part; a short one may not begin or end inside a word of ASCII letters
-    (not every script separates words).
+def _whole_words(part: str) -> re.Pattern[str]:
+    """Return a pattern for a part that may not begin or end inside a word of ASCII letters (not
+    every script separates words).
     """
-    pattern = re.escape(part)
-    if len(part) < WHOLE_WORDS:
-        if re.match(_LETTER, part):
-            pattern = rf"(?<!{_LETTER}){pattern}"
-        if re.match(_LETTER, part[-1]):
-            pattern = rf"{pattern}(?!{_LETTER})"
-    return re.compile(pattern)
+    begins = rf"(?<!{_LETTER})" if re.match(_LETTER, part) else ""
+    ends = rf"(?!{_LETTER})" if re.match(_LETTER, part[-1]) else ""
+    return re.compile(f"{begins}{re.escape(part)}{ends}")
 
 
 def plain_form(text: str) -> str:
