@@ -80,9 +80,11 @@ class Token(NamedTuple):
 
 # Han, Kana, Thai, Lao, Khmer and Burmese have no spaces between words.
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_WORD = regex.compile(r"(?w)\b[\p{L}\p{M}\p{N}].*?\b", regex.DOTALL)
-# The same words, found faster; and 'aspirin' in quotation marks, which regex takes for a part of an
-# elided word and leaves out.
+# regex takes an apostrophe before a vowel for that of an elided article: 'aspirin' in quotation
+# marks is a word, too.
+_BEGINS = r"(?:\b|(?<=(?<![\p{L}\p{M}\p{N}])['’]))"
+_WORD = regex.compile(rf"(?w){_BEGINS}[\p{{L}}\p{{M}}\p{{N}}].*?\b", regex.DOTALL)
+# The same words, found faster.
 _ASCII_WORD = re.compile(
     r"(?<!\w)[A-Za-z0-9]\w*"
     r"(?:(?:(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.',;](?=[0-9]))\w+)*",

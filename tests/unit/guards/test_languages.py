@@ -8,7 +8,7 @@ from bioeval_tui.guards.checks import check, keeps_saying_goodbye, unread
 from bioeval_tui.guards.content import asks_for, newly_disclosed_facts
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages import LANGUAGES, language_of
-from bioeval_tui.languages.segments import word_count
+from bioeval_tui.languages.segments import tokens, word_count
 from bioeval_tui.peers.goodbyes import only_goodbye
 from bioeval_tui.protocols import EvaluatorView, TranscriptMessage
 from tests.sources import ROOT, load_script
@@ -278,6 +278,22 @@ def test_an_agent_asks_without_a_question_mark_and_an_offer_asks_for_nothing():
 def test_words_of_scripts_without_spaces_are_counted():
     assert word_count("我不知道自己的时区。") == 5
     assert word_count("I don't know my time zone") == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("'aspirin' or 'bread'", ["aspirin", "or", "bread"]),
+        ("it's 1,000.5 mg, e.g. 2.", ["it's", "1,000.5", "mg", "e.g", "2"]),
+        ("snake_case 3a a3.b 5.a", ["snake_case", "3a", "a3", "b", "5", "a"]),
+        (
+            "O'Neill said: 'état' 'aspirin' ‘IV’ l’eau",
+            ["o'neill", "said", "etat", "aspirin", "iv", "l'eau"],
+        ),
+    ],
+)
+def test_words_are_divided_as_unicode_says(text, words):
+    assert [token.key for token in tokens(text)] == words
 
 
 @pytest.mark.parametrize(
