@@ -170,6 +170,16 @@ HEADLESS = click.option(
     is_flag=True,
     help="Run without a screen: progress on stderr, score card on stdout.",
 )
+CALIBRATED_BY = click.option(
+    "--calibrated-by",
+    "calibrated_by",
+    metavar="RUN",
+    multiple=True,
+    help=(
+        "Correct the judge's share of passed tasks by the reviews of this run, if judge, prompt and"
+        " criteria are the same. Give runs that were sampled together one by one."
+    ),
+)
 AS_RECORDED = click.option(
     "--as-recorded",
     is_flag=True,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from bioeval_tui.base.terminal import print_json, print_json_piecewise, say
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.cli.options import (
     AS_RECORDED,
+    CALIBRATED_BY,
     JSON,
     THRESHOLDS,
     OutputFile,
@@ -38,6 +40,7 @@ from bioeval_tui.record.conditions import job_conditions
 from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
 from bioeval_tui.report.agreement import agreement_report, label_tasks, rated_tasks
+from bioeval_tui.report.calibration import calibration_offer, require_other_runs
 from bioeval_tui.report.comparison import compare as compare_runs
 from bioeval_tui.report.correction import corrections
 from bioeval_tui.report.document import piecewise_document
@@ -83,16 +86,28 @@ if TYPE_CHECKING:
     help="Print one JSON object (see `bioeval-tui schema result`).",
 )
 @AS_RECORDED
+@CALIBRATED_BY
 @click.option(
     "--trial",
     type=click.IntRange(1),
     help="Show this trial's parts, tasks and assertions [all, by count].",
 )
-def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> int:
+def show(
+    run_id: str,
+    as_json: bool,
+    as_recorded: bool,
+    calibrated_by: tuple[str, ...],
+    trial: int | None,
+) -> int:
     """Show a run's score card. RUN_ID is its id, or the beginning or end of it."""
     settings = Settings.from_environment()
-    path = Catalogue(settings.runs_dir).find(run_id)
+    listed = Catalogue(settings.runs_dir)
+    path = listed.find(run_id)
     run = load_run(path, prices=load_prices(settings.data_dir / FILE_NAME), as_recorded=as_recorded)
+    if calibrated_by:
+        (run,) = _calibrate([run], calibrated_by, as_recorded)
+    elif run.judge_unreviewed and (offer := calibration_offer(run, listed.runs)):
+        say(f"note: {offer}", err=True)
     if trial is not None and as_json:
         raise UsageError("--trial is for the score card; --json has all trials")
     if trial is not None and trial > run.planned_trials:
@@ -149,16 +164,21 @@ def _add_output(option: str, default: str) -> Callable[[Callable[..., int]], Cal
     help="The target score; the report shows what would reach it.",
 )
 @AS_RECORDED
+@CALIBRATED_BY
 def report(
-    run: tuple[str, ...], kind: str | None, output: Path | None, target: float, as_recorded: bool
+    run: tuple[str, ...],
+    kind: str | None,
+    output: Path | None,
+    target: float,
+    as_recorded: bool,
+    calibrated_by: tuple[str, ...],
 ) -> int:
     """Write a report of one or more runs.
 
     RUN is a run's id, its beginning or end, or a recording file.
     """
-    return _write_runs(
-        choose(output, kind, "run", "runs", default="html"), run, output, target, as_recorded
-    )
+    runs = _calibrate(_load(run, as_recorded), calibrated_by, as_recorded)
+    return _write_runs(choose(output, kind, "run", "runs", default="html"), runs, output, target)
 
 
 @click.command(
@@ -290,13 +310,23 @@ def export(run: tuple[str, ...], kind: str | None, output: Path | None, as_recor
             f"give a format: --to {', '.join(names('run', 'runs')[:-1])} or"
             f" {names('run', 'runs')[-1]}"
         )
-    return _write_runs(choose(output, kind, "run", "runs"), run, output, TARGET, as_recorded)
+    runs = _load(run, as_recorded)
+    return _write_runs(choose(output, kind, "run", "runs"), runs, output, TARGET)
+
+
+def _calibrate(runs: list[RunResult], names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
+    """Return runs whose judge is corrected by the reviews of the runs of these names, if any."""
+    if not names:
+        return runs
+    by = tuple(_load(names, as_recorded))
+    for run in runs:
+        require_other_runs(run, by)
+    return [replace(run, calibrated_by=by) for run in runs]
 
 
 def _write_runs(
-    chosen: Format, run: tuple[str, ...], output: Path | None, target: float, as_recorded: bool
+    chosen: Format, runs: Sequence[RunResult], output: Path | None, target: float
 ) -> int:
-    runs = _load(run, as_recorded)
     if output is not None and _is_folder(chosen, output):
         folder = folder_below(output)
         output = below(folder, chosen.file_name(runs[0]))  # a run of another may have any id

@@ -153,6 +153,13 @@ _SETTINGS = (
 """The settings of a judge that change what it is asked, besides its models and its prompt."""
 
 
+def judge_settings(job: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the job of a snapshot sets of its judge, besides its models and its prompt."""
+    scorer = job.get("scorer")
+    settings = scorer if isinstance(scorer, dict) else {}
+    return {key: settings[key] for key in _SETTINGS if settings.get(key) not in (None, [], {}, "")}
+
+
 def question_hash(
     job: Mapping[str, Any], condition: Condition, prompts: Mapping[str, str], judge: str
 ) -> str:
@@ -164,14 +171,11 @@ def question_hash(
     `judge_question` each task or item of the rubric in this condition. Rules are left out where a
     model judges, criteria where rules do.
     """
-    scorer = job.get("scorer")
-    settings = scorer if isinstance(scorer, dict) else {}
+    settings = judge_settings(job)
     unasked = {"llm": "rules", "rules": "criteria"}.get(str(settings.get("kind") or "llm"))
     asked = {
         "judge": judge,
-        "scorer": {
-            key: settings[key] for key in _SETTINGS if settings.get(key) not in (None, [], {}, "")
-        },
+        "scorer": settings,
         "prompts": dict(prompts),
         "criteria": {
             str(number): {

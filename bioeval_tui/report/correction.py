@@ -182,8 +182,7 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
     items = rated_tasks([run], every=True)[0]
     sample, why = _shared_sample([run], items)
     counted = _counted(items, sample)
-    scored = [(item, item.recorded if item.latest is None else item.latest) for item in items]
-    known = [(item, score) for item, score in scored if score is not None]
+    known = counted_verdicts([run])
     counts = {item.counts for item, _ in known if item.counts is not None}
     why = why or _stale(items, list(counts), sample)
 
@@ -207,6 +206,34 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
     if len(each) < 2 or all(one.estimate is not None for one in each):
         return tuple(each)
     return (estimated("", known),)
+
+
+def counted_verdicts(runs: Iterable[RecordedRun]) -> list[tuple[RatedTask, float]]:
+    """Return the judged tasks of runs, each with the judge's score that counts."""
+    items = rated_tasks(runs, every=True)[0]
+    scored = [(item, item.recorded if item.latest is None else item.latest) for item in items]
+    return [(item, score) for item, score in scored if score is not None]
+
+
+def reviewed_sample(runs: Sequence[RecordedRun]) -> list[tuple[RatedTask, float, float]]:
+    """Return the reviewed verdicts of the sample that was drawn from these runs: each with the
+    judge's score that counts, and people's.
+
+    Raises:
+        NotCorrectable: there is no such sample, or it is stale.
+        RecordingError: an overlay cannot be read.
+    """
+    items = rated_tasks(runs, every=True)[0]
+    sample, why = _shared_sample(runs, items)
+    counts = {item.counts for item in items if item.counts is not None}
+    if why := why or _stale(items, list(counts), sample):
+        raise NotCorrectable(why)
+    counted = _counted(items, sample)
+    return [
+        (item, score, item.blind_score)
+        for item, score in counted_verdicts(runs)
+        if item.blind_score is not None and _name_of(item) in counted
+    ]
 
 
 def progress(runs: Sequence[RecordedRun]) -> str:

@@ -21,7 +21,7 @@ from bioeval_tui.record.reviews import REVIEWED
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.answer import NEVER_STARTED, Answer
 from bioeval_tui.report.costs import PrintedCost, cost_dict
-from bioeval_tui.report.findings import NoMean, Outcome, Shared, StepAction
+from bioeval_tui.report.findings import CalibratedElsewhere, NoMean, Outcome, Shared, StepAction
 from bioeval_tui.report.manner import manner_dicts
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
@@ -336,6 +336,24 @@ class ExamResult(_Published):
     """Why there was no exam, or why it was not finished."""
 
 
+class CalibratedResult(_Published):
+    """The share of passed tasks, corrected by the reviews of other runs of the same judge."""
+
+    title: str | None
+    """What the condition is called; null of all together."""
+    runs: list[str]
+    judge: float | None
+    """The share that the judge passed here."""
+    estimate: float | None
+    """The share that people would pass; null where it is `refused`."""
+    low: float | None
+    high: float | None
+    reviews: int
+    sensitivity: float | None
+    specificity: float | None
+    refused: str | None
+
+
 class RunDocument(_Published):
     """One run: one job with one agent and model."""
 
@@ -393,6 +411,10 @@ class RunDocument(_Published):
     people_say: list[str]
     """What people would say about the judge's verdicts, by a sample of reviews, or that there is
     none.
+    """
+    calibrated: list[CalibratedResult]
+    """The judge corrected by reviews of the runs that were named with `--calibrated-by`; empty
+    without any.
     """
     judge_exam: ExamResult | None
     """What the judge gave conversations that deserve nothing; null if it was not examined."""
@@ -464,6 +486,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         cost=cost_dict(run.summary.spent),
         judged_again=judged_again_dicts(run.judged_again),
         people_say=run.people_say,
+        calibrated=list(map(_calibrated, run.calibrated)),
         judge_exam=_exam(run),
         reviewed=run.reviewed and run.reviewed.to_dict(),
         reviews=[asdict(review) for review in run.reviews],
@@ -520,10 +543,35 @@ def _exam(run: RunResult) -> dict[str, Any] | None:
     }
 
 
+def _calibrated(found: CalibratedElsewhere) -> dict[str, Any]:
+    low, high = ends(found.interval) or (None, None)
+    return {
+        "title": found.title or None,
+        "runs": found.runs,
+        "judge": found.judge,
+        "estimate": found.estimate,
+        "low": low,
+        "high": high,
+        "reviews": found.reviews,
+        "sensitivity": found.sensitivity,
+        "specificity": found.specificity,
+        "refused": found.refused or None,
+    }
+
+
 def _never_started() -> dict[str, Any]:
     empty: dict[str, Any] = dict.fromkeys(RunDocument.model_fields)
     empty |= dict.fromkeys(
-        ("compared", "warnings", "judged_again", "people_say", "reviews", "problems"), ()
+        (
+            "compared",
+            "warnings",
+            "judged_again",
+            "people_say",
+            "calibrated",
+            "reviews",
+            "problems",
+        ),
+        (),
     )
     empty |= {name: {} for name in ("served", "conditions", "versions", "realism")}
     empty |= {"status": "interrupted", "detail": "", "rehearsal": False, "unproved": 0}

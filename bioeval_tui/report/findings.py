@@ -1147,6 +1147,25 @@ class PeopleWouldSay(Finding):
     refused: str = ""
 
 
+class CalibratedElsewhere(Finding):
+    """The judge's share of passed tasks, and what people would pass by how often the judge was
+    right in `runs`, where people reviewed it.
+
+    `title` is the condition, or empty of all together. `refused` says why there is no estimate,
+    which then is None.
+    """
+
+    title: str
+    runs: tuple[str, ...]
+    judge: float | None = None
+    estimate: float | None = None
+    interval: Interval | None = None
+    reviews: int = 0
+    sensitivity: float | None = None
+    specificity: float | None = None
+    refused: str = ""
+
+
 class JudgeNotCalibrated(Finding):
     """A model's verdicts, of which people reviewed no random sample."""
 

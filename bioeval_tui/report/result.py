@@ -46,6 +46,7 @@ from bioeval_tui.record.score import Needed, needed
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.answer import Answer, answer_run, answer_trial
+from bioeval_tui.report.calibration import calibrated
 from bioeval_tui.report.correction import people_say
 from bioeval_tui.report.findings import (
     NewerEvents,
@@ -200,6 +201,8 @@ class RunResult(RecordedRun):
 
     target: float = TARGET
     """The score for which `TrialResult.needed` says what is missing."""
+    calibrated_by: tuple[RecordedRun, ...] = ()
+    """The runs that were named because people reviewed the same judge there."""
 
     @cached_property
     def reviewed(self) -> ReviewedScores | None:
@@ -455,15 +458,30 @@ class RunResult(RecordedRun):
         return ()
 
     @cached_property
+    def calibrated(self) -> tuple[of.CalibratedElsewhere, ...]:
+        """The share of passed tasks, corrected by the reviews of the runs that were named; empty
+        unless some were.
+        """
+        if self.calibrated_by:
+            return calibrated(self, self.calibrated_by)
+        return ()
+
+    @cached_property
+    def judge_unreviewed(self) -> bool:
+        """Whether a model judged, and people reviewed no sample of its verdicts."""
+        judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
+        by_model = self.started.source is None and self.kind_of("scorer") != "rules"
+        return judged and by_model and not self.sampled
+
+    @cached_property
     def people_say(self) -> tuple[str, ...]:
         """What people would say about the judge's verdicts, or that they have not looked, and what
         it gets wrong about sentinels.
         """
-        judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
-        by_model = self.started.source is None and self.kind_of("scorer") != "rules"
         lines = [*map(sentence, self.people_would_say)]
-        if judged and by_model and not self.sampled:
+        if self.judge_unreviewed:
             lines = [sentence(of.JudgeNotCalibrated())]
+        lines += map(sentence, self.calibrated)
         if checks := sentinel_checks(self.state.sentinels):
             lines.append(sentence(sentinel_finding(checks)))
         if self.examined is not None:

@@ -1262,6 +1262,23 @@ def _people_said(finding: of.PeopleWouldSay) -> str:
 
 
 @write.register
+def _calibrated_elsewhere(finding: of.CalibratedElsewhere) -> str:
+    runs = " and ".join(finding.runs)
+    name = f"run {runs}" if len(finding.runs) == 1 else f"runs {runs}"
+    if finding.estimate is None or finding.interval is None or finding.judge is None:
+        return f"not corrected by the reviews of {name}: {finding.refused}"
+    span = f"[{number(finding.interval.low)}, {number(finding.interval.high)}]"
+    text = (
+        f"tasks passed: the judge's {number(finding.judge)}, corrected by the"
+        f" {plural(finding.reviews, 'review')} of {name}: {number(finding.estimate)} {span};"
+        " not reviewed here"
+    )
+    if finding.title:
+        return f"{finding.title}: {text}"
+    return text
+
+
+@write.register
 def _judge_on_sentinels(finding: of.JudgeOnSentinels) -> str:
     count = plural(
         finding.sentinels, "conversation with a known verdict", "conversations with known verdicts"

@@ -379,6 +379,14 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "reviewed; the judge said 0.75)"),
     (of.PeopleWouldSay("", 0.75, refused="3 reviews: at least 30 are required"),
      "what people would say about the tasks is unknown: 3 reviews: at least 30 are required"),
+    (of.CalibratedElsewhere("with the facts", ("R",), 0.78, 0.71, SPAN, 40, 0.9, 0.8),
+     "with the facts: tasks passed: the judge's 0.78, corrected by the 40 reviews of run R: 0.71 "
+     "[−0.10, 0.30]; not reviewed here"),
+    (of.CalibratedElsewhere("", ("R", "S"), refused="the prompt is another"),
+     "not corrected by the reviews of runs R and S: the prompt is another"),
+    (of.CalibratedElsewhere("", ("R",), 0.78, 0.71, SPAN, 40, 0.9, 0.8),
+     "tasks passed: the judge's 0.78, corrected by the 40 reviews of run R: 0.71 [−0.10, 0.30]; "
+     "not reviewed here"),
     (of.JudgeNotCalibrated(), "judge not calibrated: no sample of its verdicts was reviewed"),
     (of.JudgeOnSentinels((), 12),
         "this judge gets nothing wrong about 12 conversations with known verdicts beyond chance"),
