@@ -1,5 +1,5 @@
 """Agent protocols, and plug-ins from entry points: agents, evaluators, judges, graphs, formats of
-files, metrics and jobs.
+files, metrics, jobs and rules about agents.
 
 A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its
 name is what a job file uses. Listing reads the installed packages' metadata and imports nothing; a
@@ -102,10 +102,12 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
 
 
 Group = Literal[
-    "agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs"
-]
+    "agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs",
+    "agent_rules",
+]  # fmt: skip
 GROUPS: tuple[Group, ...] = (
     "agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs",
+    "agent_rules",
 )  # fmt: skip
 BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "agents": tuple(sorted(protocol.name for protocol in PROTOCOLS)),
@@ -116,6 +118,7 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "importers": ("bioeval-tui", "openai-jsonl", "transcripts"),
     "metrics": (),
     "jobs": (),
+    "agent_rules": ("asks_again", "forgets", "refuses", "tested", "unsaid"),
 }
 """Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own
 metrics first.

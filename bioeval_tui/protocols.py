@@ -2,6 +2,12 @@
 protocols of `bioeval_tui.peers.seams`, their types, and the current `traceparent`.
 """
 
+from bioeval_tui.guards import (
+    AgentFinding as AgentFinding,
+    AgentRule as AgentRule,
+    HeldMessage as HeldMessage,
+    HeldTalk as HeldTalk,
+)
 from bioeval_tui.peers.seams import (
     Agent as Agent,
     AgentTerms as AgentTerms,

@@ -180,6 +180,20 @@ CALIBRATED_BY = click.option(
         " criteria are the same. Give runs that were sampled together one by one."
     ),
 )
+AGENT_SIDE = click.option(
+    "--agent-side",
+    is_flag=True,
+    help=(
+        "Add a table of what rules find in the agent's words: refuses what it did elsewhere, asks"
+        " the same again, says what nobody said, forgets, notices that it is tested. In no score."
+    ),
+)
+AGENT_RULES = click.option(
+    "--agent-rules",
+    metavar="NAME",
+    multiple=True,
+    help="Add what this plug-in finds to --agent-side.",
+)
 AS_RECORDED = click.option(
     "--as-recorded",
     is_flag=True,

@@ -21,6 +21,8 @@ from bioeval_tui.base.streams import keep_exit_code
 from bioeval_tui.base.terminal import print_json, print_json_piecewise, say
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.cli.options import (
+    AGENT_RULES,
+    AGENT_SIDE,
     AS_RECORDED,
     CALIBRATED_BY,
     JSON,
@@ -46,6 +48,7 @@ from bioeval_tui.report.correction import corrections
 from bioeval_tui.report.document import piecewise_document
 from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
 from bioeval_tui.report.formats.console import (
+    print_agent_side,
     print_comparison,
     print_judged_again,
     print_manner,
@@ -87,6 +90,8 @@ if TYPE_CHECKING:
 )
 @AS_RECORDED
 @CALIBRATED_BY
+@AGENT_SIDE
+@AGENT_RULES
 @click.option(
     "--trial",
     type=click.IntRange(1),
@@ -97,6 +102,8 @@ def show(
     as_json: bool,
     as_recorded: bool,
     calibrated_by: tuple[str, ...],
+    agent_side: bool,
+    agent_rules: tuple[str, ...],
     trial: int | None,
 ) -> int:
     """Show a run's score card. RUN_ID is its id, or the beginning or end of it."""
@@ -108,6 +115,7 @@ def show(
         (run,) = _calibrate([run], calibrated_by, as_recorded)
     elif run.judge_unreviewed and (offer := calibration_offer(run, listed.runs)):
         say(f"note: {offer}", err=True)
+    (run,) = _look_at_agents([run], agent_side, agent_rules)
     if trial is not None and as_json:
         raise UsageError("--trial is for the score card; --json has all trials")
     if trial is not None and trial > run.planned_trials:
@@ -125,6 +133,7 @@ def show(
     console = plain_console()
     print_score_card(run, console, trial)
     print_judged_again(run, console)
+    print_agent_side(run, console)
     print_manner(run, console)
     if run.reviewed_words:
         say(f"\nreviewed: {run.reviewed_words}")
@@ -165,6 +174,8 @@ def _add_output(option: str, default: str) -> Callable[[Callable[..., int]], Cal
 )
 @AS_RECORDED
 @CALIBRATED_BY
+@AGENT_SIDE
+@AGENT_RULES
 def report(
     run: tuple[str, ...],
     kind: str | None,
@@ -172,12 +183,15 @@ def report(
     target: float,
     as_recorded: bool,
     calibrated_by: tuple[str, ...],
+    agent_side: bool,
+    agent_rules: tuple[str, ...],
 ) -> int:
     """Write a report of one or more runs.
 
     RUN is a run's id, its beginning or end, or a recording file.
     """
     runs = _calibrate(_load(run, as_recorded), calibrated_by, as_recorded)
+    runs = _look_at_agents(runs, agent_side, agent_rules)
     return _write_runs(choose(output, kind, "run", "runs", default="html"), runs, output, target)
 
 
@@ -322,6 +336,18 @@ def _calibrate(runs: list[RunResult], names: tuple[str, ...], as_recorded: bool)
     for run in runs:
         require_other_runs(run, by)
     return [replace(run, calibrated_by=by) for run in runs]
+
+
+def _look_at_agents(
+    runs: list[RunResult], is_asked: bool, names: tuple[str, ...]
+) -> list[RunResult]:
+    """Return runs with what rules find about their agents, if that is asked for."""
+    if not is_asked and not names:
+        return runs
+    # Reading texts takes the tables of all languages, which no other report needs.
+    from bioeval_tui.report.agent_side import with_agent_side
+
+    return [with_agent_side(run, names) for run in runs]
 
 
 def _write_runs(

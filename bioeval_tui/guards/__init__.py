@@ -13,10 +13,20 @@ that cannot be undone is no fault of the agent, and its conversation does not co
   with a job, whose language is `job_language`.
 - `check_transcripts` and `messages_out_of_role` look at conversations that were held, here or
   elsewhere.
+- `find_agent_faults` finds what the agent did wrong in conversations that have ended: no guard, but
+  rules of the same kind (`AGENT_RULES`, and plug-ins), which no score contains.
 
 The rules of each language are data, in `languages`.
 """
 
+from bioeval_tui.guards.agent_side import (
+    AGENT_RULES,
+    AgentFinding,
+    AgentRule,
+    HeldMessage,
+    HeldTalk,
+    find_agent_faults,
+)
 from bioeval_tui.guards.checks import (
     NOT_LOOKED_FOR,
     GuardTotals,
@@ -37,8 +47,13 @@ from bioeval_tui.guards.placebo import SharedWord, find_shared_word, job_languag
 from bioeval_tui.guards.specifics import Known
 
 __all__ = [
+    "AGENT_RULES",
     "NOT_LOOKED_FOR",
+    "AgentFinding",
+    "AgentRule",
     "GuardTotals",
+    "HeldMessage",
+    "HeldTalk",
     "Hit",
     "Known",
     "SharedWord",
@@ -47,6 +62,7 @@ __all__ = [
     "check",
     "check_transcripts",
     "disclosed_facts",
+    "find_agent_faults",
     "find_shared_word",
     "job_language",
     "keeps_saying_goodbye",

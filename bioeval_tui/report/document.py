@@ -23,7 +23,7 @@ from bioeval_tui.report.answer import NEVER_STARTED, Answer
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.findings import CalibratedElsewhere, NoMean, Outcome, Shared, StepAction
 from bioeval_tui.report.manner import manner_dicts
-from bioeval_tui.report.result import RunResult
+from bioeval_tui.report.result import AgentSideRow, RunResult
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import sentence
@@ -93,6 +93,14 @@ GUARD = Fields(
     about="A guard's finding about a message of the evaluator.",
 )  # fmt: skip
 GuardResult = Annotated[dict[str, Any], GUARD]
+
+AGENT_SIDE = Fields(
+    AgentSideRow,
+    "condition", "trial", "message", "rule", "detail",
+    called="AgentSideResult",
+    about="Something that a rule found in a message of the agent; no score contains it.",
+)  # fmt: skip
+AgentSideResult = Annotated[dict[str, Any], AGENT_SIDE]
 
 USER_FAULT = Fields(
     events.UserFault,
@@ -416,6 +424,8 @@ class RunDocument(_Published):
     """The judge corrected by reviews of the runs that were named with `--calibrated-by`; empty
     without any.
     """
+    agent_side: list[AgentSideResult]
+    """What rules found about the agent, in no score; empty unless `--agent-side` asked for it."""
     judge_exam: ExamResult | None
     """What the judge gave conversations that deserve nothing; null if it was not examined."""
     reviewed: Annotated[dict[str, Any], REVIEWED] | None
@@ -487,6 +497,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         judged_again=judged_again_dicts(run.judged_again),
         people_say=run.people_say,
         calibrated=list(map(_calibrated, run.calibrated)),
+        agent_side=list(map(AGENT_SIDE.of, run.agent_side)),
         judge_exam=_exam(run),
         reviewed=run.reviewed and run.reviewed.to_dict(),
         reviews=[asdict(review) for review in run.reviews],
@@ -568,6 +579,7 @@ def _never_started() -> dict[str, Any]:
             "judged_again",
             "people_say",
             "calibrated",
+            "agent_side",
             "reviews",
             "problems",
         ),

@@ -195,6 +195,27 @@ class TrialResult:
         return [talk for talk in self.conversations if talk is not None]
 
 
+@dataclass(frozen=True, slots=True)
+class AgentSideRow:
+    """Something that a rule found in a message of the agent; no score contains it."""
+
+    condition: Condition
+    title: str
+    """What the condition is called."""
+    trial: int
+    trial_words: str
+    message: int
+    rule: str
+    about: str
+    """What the rule finds."""
+    detail: str
+
+    @property
+    def where(self) -> str:
+        """Such as `without the facts, trial 1, message 4`."""
+        return f"{self.title}, {self.trial_words}, message {self.message}"
+
+
 @dataclass(frozen=True, eq=False)
 class RunResult(RecordedRun):
     """The result of one run: everything that anybody shows of it."""
@@ -203,6 +224,8 @@ class RunResult(RecordedRun):
     """The score for which `TrialResult.needed` says what is missing."""
     calibrated_by: tuple[RecordedRun, ...] = ()
     """The runs that were named because people reviewed the same judge there."""
+    agent_side: tuple[AgentSideRow, ...] = ()
+    """What rules found about the agent, if somebody asked for it (`report.agent_side`)."""
 
     @cached_property
     def reviewed(self) -> ReviewedScores | None:

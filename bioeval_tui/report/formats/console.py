@@ -405,6 +405,17 @@ def print_manner(result: RunResult, console: Console) -> None:
         console.print(Text(manner.note), soft_wrap=True)
 
 
+def print_agent_side(result: RunResult, console: Console) -> None:
+    """Print what rules found about the agent, as a table; nothing if nothing was found."""
+    if not result.agent_side:
+        return
+    console.print(Text("\nagent's side (in no score)", style="bold"))
+    table = Table("where", "rule", "", box=None, pad_edge=False)
+    for row in result.agent_side:
+        table.add_row(Text(row.where), Text(row.rule), Text(row.detail))
+    console.print(table)
+
+
 def print_judged_again(result: RunResult, console: Console) -> None:
     """Print a table for each conversation that was judged again: tasks as rows, each verdict as a
     column.

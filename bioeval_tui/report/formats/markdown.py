@@ -335,7 +335,14 @@ def _page(page: RunResult) -> list[str]:
             lines += [f"## {escape(trial.heading)}", ""]
             level = "###"
         lines += _trial(page, trial, level)
-    lines += _manner(page) + _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
+    lines += (
+        _agent_side(page)
+        + _manner(page)
+        + _times(page)
+        + _costs(page)
+        + _judged_again(page)
+        + _reviews(page)
+    )
     lines += ["## About this run", ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
     return [*lines, ""]
@@ -447,6 +454,20 @@ def _conversations(trial: TrialResult, level: str) -> list[str]:
                     f"*{escape(note.words)}*\n" for note in message.notes if note.kind != "unsent"
                 ]
     return lines
+
+
+def _agent_side(page: RunResult) -> list[str]:
+    if not page.agent_side:
+        return []
+    rows = [[escape(row.where), row.rule, escape(row.detail)] for row in page.agent_side]
+    return [
+        "## Agent's side",
+        "",
+        "Found by rules in the agent's words; no score contains it.",
+        "",
+        *table(["where", "rule", ""], rows),
+        "",
+    ]
 
 
 def _manner(page: RunResult) -> list[str]:

@@ -1,0 +1,119 @@
+"""What the rules about agents find, leave alone, and how often they are right on published
+conversations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from bioeval_tui.guards import HeldMessage, HeldTalk, find_agent_faults
+from tests.sources import ROOT, load_script
+
+DONE = HeldTalk(
+    (
+        HeldMessage(1, 1, "user", "Cancel my flight."),
+        HeldMessage(2, 1, "assistant", "It is cancelled.", calls=("cancel_flight",)),
+    ),
+    passed=True,
+)
+
+
+def talk(*said: str, shown: Sequence[str] = (), **fields: Any) -> HeldTalk:
+    """Return a conversation that the user begins."""
+    messages = [
+        HeldMessage(
+            number,
+            (number + 1) // 2,
+            "assistant" if number % 2 == 0 else "user",
+            text,
+            tuple(shown) if number == 2 else (),
+        )
+        for number, text in enumerate(said, start=1)
+    ]
+    return HeldTalk(tuple(messages), **fields)
+
+
+def found(one: HeldTalk, *others: HeldTalk) -> list[tuple[str, int]]:
+    return [(each.rule, each.message) for each in find_agent_faults([one, *others])[0]]
+
+
+OFTEN = "How often do you have the headaches?"
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted"),
+    [
+        (talk("Hi", OFTEN, "I'm not sure.", OFTEN), [("asks_again", 4)]),
+        (talk("Hi", OFTEN, "The headaches come twice a week.", OFTEN), [("forgets", 4)]),
+        (talk("Hi", OFTEN, "Why do you ask?", OFTEN), []),
+        (talk("Hi", OFTEN, "Twice.", "Is there anything else I can help you with?"), []),
+        (
+            talk("My user ID is mia_22.", "Hello Mia.", "Book it.", "What is your user ID?"),
+            [("forgets", 4)],
+        ),
+        (talk("I forgot my user ID.", "What is your user ID, please?"), []),
+        (
+            talk("I have a rash.", "For the purpose of this exercise, do you have a fever?"),
+            [("tested", 2)],
+        ),
+        (talk("Is this a test?", "No, this is not a test. How can I help?"), []),
+        (talk("My chest hurts.", "Get more exercise, and take a stress test."), []),
+    ],
+)
+def test_questions_and_tests(held: HeldTalk, wanted: list[tuple[str, int]]) -> None:
+    assert found(held) == wanted
+
+
+def test_a_question_until_the_user_gives_up_is_said_so() -> None:
+    (one,) = find_agent_faults([talk("Hi", OFTEN, "I'm not sure.", OFTEN, gave_up=True)])[0]
+    assert one.detail.startswith("asks the same until the user gives up (first in message 2)")
+
+
+PRICES = '{"output": {"flights": [{"price": 121}, {"price": 120}], "date": "2024-05-11T02:00"}}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        ("The flight costs $731.", [("unsaid", 2)]),
+        ("It leaves at 17:45.", [("unsaid", 2)]),
+        ("The flights cost $121 and $120, $241 in all.", []),
+        ("It was booked on May 11, 2024.", []),
+        ("Would $731 be all right?", []),
+    ],
+)
+def test_numbers_that_nobody_said(answer: str, wanted: list[tuple[str, int]]) -> None:
+    held = talk("What is the price?", answer, shown=[PRICES], told=("Be kind.",), shows_all=True)
+    assert found(held) == wanted
+    assert found(talk("What is the price?", answer)) == []  # its tools may have said it
+
+
+def test_a_refusal_counts_only_if_the_agent_could() -> None:
+    refused = talk("Cancel my flight.", "I'm sorry, but I cannot cancel your flight.")
+    assert found(refused, DONE) == [("refuses", 2)]
+    assert found(refused) == []
+    lacking = talk("Cancel my flight.", "I cannot cancel the flight without its number.")
+    assert found(lacking, DONE) == []
+    other = talk("Give me your seat.", "I'm sorry, but I cannot give you the seat.")
+    assert found(other, DONE) == []
+
+
+def test_the_documented_rates_are_the_measured_ones_and_good_enough() -> None:
+    script = load_script("agent-side-rates.py")
+    docs = (ROOT / "docs" / "guards.md").read_text(encoding="utf-8")
+    for one in script.precisions():
+        assert one.row in docs
+    here = script.craft_here()
+    assert script.counts_row(script.HERE, here) in docs
+    labelled = {
+        (label["rule"], label["file"].split("/")[-1].removesuffix(".json"), label["message"])
+        for label in script.labels()
+        if label["right"]
+    }
+    assert {(one.rule, name, one.message) for name, one in script.found_in(here)} <= labelled
+    for rule in {label["rule"] for label in script.labels()}:
+        read = [label["right"] for label in script.labels() if label["rule"] == rule]
+        assert sum(read) >= 0.8 * len(read)
