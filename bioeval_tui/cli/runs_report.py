@@ -41,6 +41,7 @@ from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.conditions import job_conditions
 from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
+from bioeval_tui.report.agent_side import with_agent_side
 from bioeval_tui.report.agreement import agreement_report, label_tasks, rated_tasks
 from bioeval_tui.report.calibration import calibration_offer, require_other_runs
 from bioeval_tui.report.comparison import compare as compare_runs
@@ -344,9 +345,6 @@ def _look_at_agents(
     """Return runs with what rules find about their agents, if that is asked for."""
     if not is_asked and not names:
         return runs
-    # Reading texts takes the tables of all languages, which no other report needs.
-    from bioeval_tui.report.agent_side import with_agent_side
-
     return [with_agent_side(run, names) for run in runs]
 
 

@@ -115,12 +115,18 @@ _OFFERS_MORE = re.compile(r"\W*(?:if you|should you|feel free|please let|let me)
 """A sentence that says nothing of what is refused."""
 
 
+_HANDS_OVER = re.compile(r"transfer|human|escalat|hand_?o(?:ff|ver)", re.IGNORECASE)
+"""The name of a tool that gives the user to somebody else: who refuses speaks of them, too."""
+
+
 def refuses(talk: HeldTalk, others: Sequence[HeldTalk]) -> Iterator[AgentFinding]:
     """Find a refusal of what the agent could do: it speaks of a tool that the agent never called
     here, and did in another conversation on the same case in which every task was passed.
     """
     used = talk.calls
-    unused = {name for other in others if other.passed for name in other.calls} - used
+    passed = [other for other in others if other.passed]
+    unused = {name for other in passed for name in other.calls if not _HANDS_OVER.search(name)}
+    unused -= used
     could = {
         name: _name_stems(name) - {word for one in used for word in _name_stems(one)}
         for name in sorted(unused)
@@ -189,12 +195,12 @@ _CLAUSES = re.compile(
 
 def asks_again(talk: HeldTalk, others: Sequence[HeldTalk]) -> Iterator[AgentFinding]:
     """Find a question that the agent had asked before, and the user could not answer."""
-    for again, first, answered in _repeated_questions(talk):
-        if not answered:
-            detail = f"asks again what the user could not answer (message {first.number})"
-            if talk.gave_up:
-                detail = f"asks the same until the user gives up (first in message {first.number})"
-            yield AgentFinding("asks_again", again[0].number, f"{detail}: {quoted(again[1])}")
+    for again in filterfalse(lambda one: one.answered, _repeated_questions(talk)):
+        detail = f"asks again what the user could not answer (message {again.first.number})"
+        if talk.gave_up:
+            first = again.first.number
+            detail = f"asks the same until the user gives up (first in message {first})"
+        yield AgentFinding("asks_again", again.message.number, f"{detail}: {quoted(again.words)}")
 
 
 def forgets(talk: HeldTalk, others: Sequence[HeldTalk]) -> Iterator[AgentFinding]:
@@ -202,14 +208,11 @@ def forgets(talk: HeldTalk, others: Sequence[HeldTalk]) -> Iterator[AgentFinding
     what the user said that "my … is".
     """
     found: set[int] = set()
-    for again, first, answered in _repeated_questions(talk):
-        if answered:
-            found.add(again[0].number)
-            yield AgentFinding(
-                "forgets",
-                again[0].number,
-                f"asks again what was answered in message {first.number + 1}: {quoted(again[1])}",
-            )
+    for again in _repeated_questions(talk):
+        if again.answered:
+            found.add(again.message.number)
+            detail = f"asks again what was answered in message {again.reply.number}"
+            yield AgentFinding("forgets", again.message.number, f"{detail}: {quoted(again.words)}")
     told: dict[str, int] = {}
     for message in talk.messages:
         if message.role == "user":
@@ -275,31 +278,46 @@ def questions_to_compare(text: str) -> list[str]:
     ]
 
 
-def _repeated_questions(
-    talk: HeldTalk,
-) -> Iterator[tuple[tuple[HeldMessage, str], HeldMessage, bool]]:
-    """Yield each question that the agent had asked in an earlier message: the message and the
-    question, the first message with it, and whether the user answered it then. It is left out if
-    that cannot be told.
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    """A question in a message, the first message that had it, the reply to that, and whether the
+    question was answered there.
+    """
+
+    message: HeldMessage
+    words: str
+    first: HeldMessage
+    reply: HeldMessage
+    answered: bool
+
+
+def _repeated_questions(talk: HeldTalk) -> Iterator[_Repeated]:
+    """Yield each question that the agent had asked in an earlier message; not one of which it
+    cannot be told whether the user answered it then.
     """
     asked, first_of = Utterances(), dict[str, int]()
     messages = talk.messages
     for place, message in enumerate(messages):
         if message.role != "assistant":
             continue
-        new = []
-        for sentence in questions_to_compare(message.text):
-            count, before = asked.repeated(sentence, SAME_QUESTION)
-            if count and before in first_of and content_stems(sentence) == content_stems(before):
-                first = messages[first_of[before]]
-                reply = next((one.text for one in messages[first_of[before] + 1 : place]), "")
-                others = [one for one in _questions(first.text) if one != before]
-                if (answered := _was_answered(before, others, reply)) is not None:
-                    yield (message, sentence), first, answered
-            new.append(sentence)
-        for sentence in new:
-            asked.add(sentence)
-            first_of.setdefault(sentence, place)
+        questions = questions_to_compare(message.text)
+        for words in questions:
+            count, before = asked.repeated(words, SAME_QUESTION)
+            if not count or content_stems(words) != content_stems(before):
+                continue
+            first = messages[first_of[before]]
+            between = messages[first_of[before] + 1 : place]
+            reply = next((one for one in between if one.role == "user"), None)
+            if reply is None:
+                continue
+            others = [one for one in _questions(first.text) if one != before]
+            answered = _was_answered(before, others, reply.text)
+            if answered is not None:
+                yield _Repeated(message, words, first, reply, answered)
+        # Only now: a message may ask the same twice.
+        for words in questions:
+            asked.add(words)
+            first_of.setdefault(words, place)
 
 
 def _was_answered(question: str, others: Sequence[str], reply: str) -> bool | None:

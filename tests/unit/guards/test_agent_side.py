@@ -5,6 +5,7 @@ conversations.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -97,6 +98,9 @@ def test_a_refusal_counts_only_if_the_agent_could() -> None:
     assert found(refused) == []
     lacking = talk("Cancel my flight.", "I cannot cancel the flight without its number.")
     assert found(lacking, DONE) == []
+    handed = replace(DONE, messages=(replace(DONE.messages[1], calls=("transfer_to_human",)),))
+    human = talk("Cancel my flight.", "I cannot cancel your flight. A human agent can.")
+    assert found(human, handed) == []
     other = talk("Give me your seat.", "I'm sorry, but I cannot give you the seat.")
     assert found(other, DONE) == []
 
