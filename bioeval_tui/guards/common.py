@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import takewhile
 from typing import Protocol, TypeVar
 
@@ -535,15 +535,22 @@ class Phrases:
     """
 
     def __init__(self, table: str, words: Mapping[str, str]) -> None:
-        lines = (line.strip() for line in re.sub(r"\|\n\s*", "|", table).splitlines())
-        rules = [self._compiled(line, words) for line in lines if line and not line.startswith("#")]
-        # The lookbehind stands before all rules, not in each: within a word, none is tried.
-        self._pattern = re.compile(rf"(?<!\w)(?:{'|'.join(rules)})")
+        self._table, self._words = table, words
 
-    @staticmethod
-    def _compiled(rule: str, words: Mapping[str, str]) -> str:
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """The pattern of all rules, compiled when it is first looked for: most commands need
+        none.
+        """
+        lines = (line.strip() for line in re.sub(r"\|\n\s*", "|", self._table).splitlines())
+        rules = [self._rule(line) for line in lines if line and not line.startswith("#")]
+        # The lookbehind stands before all rules, not in each: within a word, none is tried.
+        return re.compile(rf"(?<!\w)(?:{'|'.join(rules)})")
+
+    def _rule(self, rule: str) -> str:
+        """Return a line of the table as a pattern."""
         while _NAME.search(rule):
-            rule = _NAME.sub(lambda name: f"(?:{words[name.group()]})", rule)
+            rule = _NAME.sub(lambda name: f"(?:{self._words[name.group()]})", rule)
         rule = re.sub(r"(?<=[a-z])(?<!\\w)\*", r"\\w*", rule.replace("… ", r"(?:\w+ ){0,3}"))
         rule = re.sub(r"\((?!\?)", "(?:", rule)
         return rf"(?:{rule})(?!\w)"

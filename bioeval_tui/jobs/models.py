@@ -90,6 +90,7 @@ class JobPart(BaseModel):
         alias_generator=to_camel,
         validate_by_name=True,
         validate_by_alias=True,
+        defer_build=True,  # a job's parts are built with the job, not each when it is imported
     )
 
 

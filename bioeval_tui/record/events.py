@@ -87,7 +87,12 @@ Tokens = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 class EventBase(BaseModel):
     """The fields of every event."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        allow_inf_nan=False,
+        defer_build=True,  # a program that only starts needs none, or few
+    )
 
     run_id: str
     seq: Annotated[int, Field(ge=0, le=int(LARGEST))]
@@ -1186,7 +1191,7 @@ KnownEvent = Annotated[
 ]
 RunEvent = KnownEvent | UnknownEvent
 
-_KNOWN: TypeAdapter[Any] = TypeAdapter(KnownEvent)
+_KNOWN: TypeAdapter[Any] = TypeAdapter(KnownEvent, config=ConfigDict(defer_build=True))
 _ANY_JSON: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
