@@ -44,6 +44,7 @@ from bioeval_tui.record.attachments import (
 )
 from bioeval_tui.record.spans import LENGTH_LIMIT as LENGTH_LIMIT
 from bioeval_tui.record.tool_calls import (
+    INJECTED as INJECTED,
     call_event as call_event,
     parse_arguments as parse_arguments,
     request_of as request_of,

@@ -49,6 +49,7 @@ from bioeval_tui.peers.seams import (
 )
 from bioeval_tui.record.events import Fault
 from bioeval_tui.record.tool_calls import (
+    REPORTED,
     ToolCall,
     call_text,
     result_of,
@@ -673,7 +674,7 @@ def _wrong(asked: ToolCallsConfig, calls: list[ToolCall]) -> list[str]:
         wrong += [
             f"{call_text(call.name, call.arguments)} failed: {_result(call)}"
             for call in calls
-            if call.failed
+            if call.failure == REPORTED  # what the job made fail is no mistake of the agent
         ]
     return wrong
 
@@ -769,7 +770,8 @@ def _fits(wanted: CallConfig, call: ToolCall) -> bool:
             return False
     if wanted.where is None:
         return True
-    evaluation = {"functionCalls": [{"function": call.name, "args": dict(given)}]}
+    seen = {"function": call.name, "args": dict(given), "failure": call.failure}
+    evaluation = {"functionCalls": [seen]}
     try:
         result = evaluate(_where(wanted.where), scope(None, evaluation))
     except ExpressionError as error:

@@ -96,7 +96,7 @@ RECORDS: dict[str, dict[str, Property]] = {
             "content: String, role: MessageRole, timeTakenMillis: Long, "
             "events: List<GenerationEvent>"
         ),
-        "FunctionCall": "function: String, args: Map<String, Any>",
+        "FunctionCall": "function: String, args: Map<String, Any>; ; failure: String?",
         "GenerationEvent": (
             "; ; systemPrompt: *, request: *, output: *, content: *, summaryDirection: *"
         ),
@@ -205,8 +205,8 @@ def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any
     Args:
         object_context: the agent's state `{"context", "resources", "functions"}`; None without one.
         evaluation: `{"transcript": [{"content", "role", "timeTakenMillis", "events"}],
-            "functionCalls": [{"function", "args"}], "events", "failureCount", "done", "model",
-            "sessionId", "job"}`; what is missing is empty.
+            "functionCalls": [{"function", "args", "failure"?}], "events", "failureCount", "done",
+            "model", "sessionId", "job"}`; what is missing is empty.
 
     Raises:
         ExpressionError: a part has the wrong type, such as `resources` that is not a list.

@@ -346,9 +346,7 @@ def _list_problems(error: ValidationError, document: YamlDocument, file: str) ->
 
 def field_path(detail: ErrorDetails) -> FieldPath:
     """Return the path of a validation error's field in a job's data."""
-    path: FieldPath = tuple(
-        part for part in detail["loc"] if part not in (models.ITEM, models.PLACEHOLDER)
-    )
+    path: FieldPath = tuple(part for part in detail["loc"] if part not in models.TAGS)
     if len(path) > 2 and path[0] in models.KINDS:
         path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index
     return path
@@ -466,6 +464,7 @@ _NESTED: dict[str, type[BaseModel]] = {
     "lines": models.ScriptLine,
     "rules": models.RuleConfig,
     "tools": models.ToolConfig,
+    "fails": models.ToolFailure,
     "fhir": models.FhirWrite,
     "toolCalls": models.ToolCallsConfig,
     "calls": models.CallConfig,

@@ -33,7 +33,7 @@ from bioeval_tui.record.conditions import (
     with_placebo,
 )
 from bioeval_tui.record.events import MET_ABOVE
-from bioeval_tui.record.tool_calls import tool_calls_text
+from bioeval_tui.record.tool_calls import InjectedFailure, tool_calls_text
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"
 SCORE_PROMPT, RUBRIC_PROMPT = "eval/score", "eval/rubric"
@@ -231,6 +231,40 @@ class EvaluatorConfig(ModelEndpoint):
     """
 
 
+class ToolFailure(JobPart):
+    """How a tool fails in some of its calls, which are the same in every condition of a trial."""
+
+    how: InjectedFailure
+    """What goes wrong: no answer (timeout), the first half of it (truncated), a value of another
+    type (wrong_type), or an answer that is ready only when the same call is made again (delayed).
+    """
+    share: Unit | None = None
+    """The share of its calls that fail, drawn with the seed."""
+    calls: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """Which calls fail: their numbers in the conversation, counted for each tool from 1."""
+
+    @model_validator(mode="after")
+    def _says_how_often(self) -> ToolFailure:
+        if (self.share is None) == (not self.calls):
+            raise PydanticCustomError(
+                "tool_failure", "a failure needs `share` or `calls`, and not both"
+            )
+        return self
+
+
+def _one_or_several(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return SEVERAL
+    return ONE
+
+
+ONE, SEVERAL = "(one)", "(several)"
+ToolFailures = Annotated[
+    Annotated[ToolFailure, Tag(ONE)] | Annotated[tuple[ToolFailure, ...], Tag(SEVERAL)],
+    Discriminator(_one_or_several),
+]
+
+
 class ToolConfig(JobPart):
     """A tool that the job offers to the agent and answers itself, in one of four ways."""
 
@@ -248,6 +282,17 @@ class ToolConfig(JobPart):
     """A Python function that answers, as `module:function`; it is called with `arguments`."""
     error: Text | None = None
     """An error message: the tool always fails with it."""
+    fails: ToolFailures = ()
+    """How the tool fails in some calls instead of answering, and how often; of several, the first
+    that meets a call.
+    """
+
+    @property
+    def failures(self) -> tuple[ToolFailure, ...]:
+        """How it fails, as a list."""
+        if isinstance(self.fails, ToolFailure):
+            return (self.fails,)
+        return self.fails
 
     @model_validator(mode="after")
     def _answers_in_one_way(self) -> ToolConfig:
@@ -257,6 +302,10 @@ class ToolConfig(JobPart):
         ):
             raise PydanticCustomError(
                 "tool_answers", "a tool needs `answer`, `template`, `function` or `error`"
+            )
+        if self.failures and self.error is not None:
+            raise PydanticCustomError(
+                "tool_fails", "a tool with `error` always fails, so `fails` has no effect"
             )
         return self
 
@@ -322,6 +371,11 @@ class TargetConfig(ModelOptions):
     """
     options: dict[str, Any] = {}
     """Options for a Python function or plug-in; see its documentation."""
+
+    @property
+    def injects_failures(self) -> bool:
+        """Whether the job makes some of its tools fail."""
+        return any(tool.failures for tool in self.tools)
 
     @property
     def keeps_nothing(self) -> bool:
@@ -430,6 +484,8 @@ def _item_or_placeholder(value: Any) -> str:
 
 
 ITEM, PLACEHOLDER = "(item)", "(placeholder)"
+TAGS = (ITEM, PLACEHOLDER, ONE, SEVERAL)
+"""What pydantic adds to the paths of such values."""
 _ITEM_OR_PLACEHOLDER = Discriminator(_item_or_placeholder)
 _Placeholder = Annotated[str, AfterValidator(_only_a_placeholder), Tag(PLACEHOLDER)]
 

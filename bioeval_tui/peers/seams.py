@@ -517,6 +517,10 @@ class AgentTerms:
     knowledge_url: str = ""
     provider: Provider = "openai"
     account: bool = False
+    drawn_by: str = ""
+    """What random draws of the trial begin with: its seed and number, the same in all
+    conditions.
+    """
     refused: dict[str, set[str]] = field(default_factory=dict)
     """What the endpoint of each model does without, as the run's earlier conversations found out;
     shared by all of them.

@@ -7,7 +7,7 @@ named `recorded…` make the same of a recording, to check or judge again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +19,12 @@ from bioeval_tui.peers.traces import ConversationTraces
 from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.record.tool_calls import readable_event, request_of
+from bioeval_tui.record.tool_calls import (
+    call_failure,
+    paired_events,
+    readable_event,
+    request_of,
+)
 
 
 @dataclass
@@ -49,9 +54,7 @@ class _Read:
         self.turns.append((self.turns[-1] if self.turns else 0) + (message.role == "user"))
         self.transcript.append(entry)
         self.events += entry["events"]
-        self.calls += (
-            call for event in entry["events"] if (call := _function_call(event)) is not None
-        )
+        self.calls += _function_calls(entry["events"])
 
 
 @dataclass
@@ -202,11 +205,15 @@ class SpokenTranscript:
         }
 
 
-def _function_call(event: dict[str, Any]) -> dict[str, Any] | None:
-    request = request_of(event)
-    if request is None:
-        return None
-    return {"function": request["function"].get("name", ""), "args": request.get("arguments") or {}}
+def _function_calls(events: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the calls of one message as assertions see them."""
+    for request, event in paired_events(events):
+        if request is not None:
+            yield {
+                "function": request["function"].get("name", ""),
+                "args": request.get("arguments") or {},
+                "failure": call_failure(request, event),
+            }
 
 
 def judge_view(

@@ -30,6 +30,7 @@ from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.moving import copy_open, link
 from bioeval_tui.record.runs import moved_file
 from bioeval_tui.record.spans import drop_content
+from bioeval_tui.record.tool_calls import INJECTED, injected_failure
 
 FLUSH_S = 0.01
 SYNC_S = 1.0
@@ -62,9 +63,12 @@ def drop_prompts(event: RunEvent) -> RunEvent | None:
 
 
 def _bare_call(item: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a function call without its `context`, which may quote a prompt; None for any other
-    event.
+    """Return a function call without its `context`, which may quote a prompt, or how the job made
+    one fail; None for any other event.
     """
+    if injected_failure(item):
+        kept = {key: item[key] for key in ("id", "error", INJECTED) if key in item}
+        return {"output": None, **kept}
     request = item.get("request")
     if not isinstance(request, dict):
         return None

@@ -5,7 +5,7 @@ REST API has it; its result is `{"output", "id"?, "error"?}`. A call that only a
 its id as `span`; without arguments, `argumentsTold` is false. Arguments that are no JSON object
 stay as they are, `argumentsRead` is false, and the call has failed: no tool can have run with them.
 A result belongs to the call with its id; one without belongs to the oldest call of its message that
-has no result yet.
+has no result yet. What this program answered in place of a tool that is to fail has `injected`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT
 from bioeval_tui.base.text import clean_line, clean_value, excess_of, parse_json, shorten
@@ -26,6 +26,19 @@ OWN_ID = "unnamed-"
 _IN_EVENT = ("request", "arguments")
 """Where a call's arguments stand in its event, which is no deeper than a peer's JSON may be."""
 _RESULTS = ("output", "result", "response")
+INJECTED = "injected"
+"""The key of a result that says how this program made the call fail; agents' own events lose it."""
+InjectedFailure = Literal["timeout", "truncated", "wrong_type", "delayed"]
+"""How a tool of the job is made to fail."""
+INJECTED_FAILURES: tuple[InjectedFailure, ...] = get_args(InjectedFailure)
+_INJECTED_WORDS: dict[InjectedFailure, str] = {
+    "timeout": "its answer timed out",
+    "truncated": "its answer was cut off",
+    "wrong_type": "its answer was of a wrong type",
+    "delayed": "its answer was late",
+}
+REPORTED = "error"
+"""The failure of a call whose result is an error that nobody injected."""
 
 
 @dataclass(slots=True)
@@ -48,6 +61,8 @@ class ToolCall:
     failed: bool = False
     arguments_told: bool = True
     arguments_read: bool = True
+    failure: str | None = None
+    """How it failed (`call_failure`)."""
 
 
 def parse_arguments(written: str) -> Any:
@@ -86,13 +101,19 @@ def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
     return made
 
 
-def result_event(output: Any, call_id: str = "", *, failed: bool = False) -> dict[str, Any]:
-    """Return a call's result as the recording keeps it."""
+def result_event(
+    output: Any, call_id: str = "", *, failed: bool = False, injected: str = ""
+) -> dict[str, Any]:
+    """Return a call's result as the recording keeps it; `injected` says how this program made the
+    call fail.
+    """
     event: dict[str, Any] = {"output": output}
     if call_id:
         event["id"] = clean_line(call_id, 200)
     if failed:
         event["error"] = True
+    if injected:
+        event[INJECTED] = injected
     made: dict[str, Any] = clean_value(event, MAX_EVENT_TEXT)
     return made
 
@@ -147,6 +168,51 @@ def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
     return result, bool(event.get("error") or event.get("isError"))
 
 
+def injected_failure(event: Mapping[str, Any] | None) -> InjectedFailure | None:
+    """Return how this program made a call fail, by the event of its result; None if it did not.
+
+    Files may have events of any shape, so that only known names count.
+    """
+    told = None if event is None else event.get(INJECTED)
+    return next((how for how in INJECTED_FAILURES if how == told), None)
+
+
+def call_failure(request: Mapping[str, Any] | None, event: Mapping[str, Any] | None) -> str | None:
+    """Return how a call failed, as expressions see it: as the job made it fail, or `error` if its
+    result is one; None if it did not.
+    """
+    if injected := injected_failure(event):
+        return injected
+    result = call_result(request, event)
+    if result is not None and result[1]:
+        return REPORTED
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCall:
+    """A call that the job made fail; `call` is its number among those of its message, from 1."""
+
+    call: int
+    tool: str
+    how: InjectedFailure
+
+    @property
+    def words(self) -> str:
+        """What happened, as a short sentence."""
+        return clean_line(f"the job made {self.tool} fail: {_INJECTED_WORDS[self.how]}", 300)
+
+
+def injected_failures(events: Iterable[Mapping[str, Any]]) -> list[FailedCall]:
+    """Return the tool calls of one message that the job made fail, in order."""
+    failed = []
+    for number, (request, event) in enumerate(paired_events(events), start=1):
+        if how := injected_failure(event):
+            name = "a tool" if request is None else str(request["function"].get("name", ""))
+            failed.append(FailedCall(number, name, how))
+    return failed
+
+
 def paired(
     events: Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[Mapping[str, Any] | None, tuple[Any, bool] | None]]:
@@ -155,17 +221,39 @@ def paired(
 
     A call whose arguments cannot be read has failed, whatever its result.
     """
+    for request, event in paired_events(events):
+        yield request, call_result(request, event)
+
+
+def call_result(
+    request: Mapping[str, Any] | None, event: Mapping[str, Any] | None
+) -> tuple[Any, bool] | None:
+    """Return the result of a call, given its event, and whether the call failed; None without a
+    result.
+    """
+    result = None if event is None else result_of(event)
+    if request is not None and isinstance(_read_arguments(request), str):
+        return (result[0] if result else UNREAD), True
+    return result
+
+
+def paired_events(
+    events: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]]:
+    """Yield each call of one message with the event of its result, and such events without a call,
+    in the order of the calls.
+    """
     pairs: list[list[Any]] = []
     waiting: dict[int, None] = {}
     # The calls without a result, by their place in `pairs`.
     by_id: dict[str, deque[int]] = {}
     for event in events:
-        request, result = request_of(event), result_of(event)
+        request = request_of(event)
         if request is not None:
             waiting[len(pairs)] = None
             by_id.setdefault(repr(request.get("id")), deque()).append(len(pairs))
             pairs.append([request, None])
-        if result is None:
+        if result_of(event) is None:
             continue
         call_id = event.get("id")
         chosen = None
@@ -178,15 +266,12 @@ def paired(
                     if place in waiting:
                         chosen = place
         if chosen is None:
-            pairs.append([None, result])
+            pairs.append([None, event])
         else:
-            pairs[chosen][1] = result
+            pairs[chosen][1] = event
             del waiting[chosen]
-    for request, result in pairs:
-        if request is not None and isinstance(_read_arguments(request), str):
-            yield request, (result[0] if result else UNREAD, True)
-        else:
-            yield request, result
+    for request, event_of_result in pairs:
+        yield request, event_of_result
 
 
 def transcript_calls(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
@@ -197,15 +282,16 @@ def transcript_calls(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
         if message.get("role") == "user":
             turn += 1
             continue
-        for request, result in paired(message.get("events") or ()):
+        for request, event in paired_events(message.get("events") or ()):
             if request is None:
                 continue
             call = ToolCall(
                 turn, number, str(request["function"].get("name", "")), _read_arguments(request)
             )
+            call.failure = call_failure(request, event)
             call.arguments_told = request.get("argumentsTold") is not False
             call.arguments_read = not isinstance(call.arguments, str)
-            if result is not None:
+            if (result := call_result(request, event)) is not None:
                 call.has_result, (call.result, call.failed) = True, result
             calls.append(call)
     return calls

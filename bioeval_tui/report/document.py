@@ -6,6 +6,7 @@ scores in [0, 1].
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import chain
 from typing import Annotated, Any, Literal
@@ -19,6 +20,7 @@ from bioeval_tui.record.events import Control, EndReason, Fault, RunStatus
 from bioeval_tui.record.participants import Peer
 from bioeval_tui.record.reviews import REVIEWED
 from bioeval_tui.record.state import MessageState
+from bioeval_tui.record.tool_calls import FailedCall, injected_failures
 from bioeval_tui.report.answer import NEVER_STARTED, Answer
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.findings import CalibratedElsewhere, NoMean, Outcome, Shared, StepAction
@@ -110,6 +112,16 @@ USER_FAULT = Fields(
 )  # fmt: skip
 UserFaultResult = Annotated[dict[str, Any], USER_FAULT]
 
+TOOL_FAILURE = Fields(
+    FailedCall,
+    "message", "call", "tool", "how",
+    called="ToolFailureResult",
+    about="A tool call that the job made fail. `call` is its number in the message, from 1.",
+    message=int,
+    how=str,
+)  # fmt: skip
+ToolFailureResult = Annotated[dict[str, Any], TOOL_FAILURE]
+
 QUOTE = Fields(
     events.EvidenceQuoted,
     "quote", "message",
@@ -188,6 +200,8 @@ class ConversationDocument(_Published):
     user_faults: list[UserFaultResult]
     """What the simulated user did wrong, as guards and, with `scorer.userFaults`, the judge found.
     """
+    tool_failures: list[ToolFailureResult]
+    """The tool calls that the job made fail (`target.tools[].fails`)."""
     tone: Score
     """The judge's rating of the agent's tone; not part of the score."""
     tasks: list[TaskResult]
@@ -630,6 +644,12 @@ def _task(task: events.TaskScored) -> dict[str, Any]:
     return fields | {"score": None, "passed": None}
 
 
+def _tool_failures(talk: ConversationResult) -> Iterator[dict[str, Any]]:
+    for message in talk.messages:
+        for failed in injected_failures(message.generation):
+            yield TOOL_FAILURE.of(failed, message=message.message)
+
+
 def _conversation(talk: ConversationResult) -> ConversationDocument:
     scored, ended, case = talk.scored, talk.ended, talk.case
     return ConversationDocument.model_validate(
@@ -655,6 +675,7 @@ def _conversation(talk: ConversationResult) -> ConversationDocument:
             "facts": list(map(FACT.of, talk.facts)),
             "guards": list(map(GUARD.of, talk.violations)),
             "user_faults": list(map(USER_FAULT.of, talk.user_faults)),
+            "tool_failures": list(_tool_failures(talk)),
             "tone": talk.tone,
             "tasks": list(map(_task, talk.tasks)),
             "unproved": talk.unproved,

@@ -22,7 +22,7 @@ from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ImportedMessage, ImportedPart
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import MessageState
-from bioeval_tui.record.tool_calls import paired
+from bioeval_tui.record.tool_calls import call_result, injected_failure, paired_events
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, conversations_of, why_not_asked
@@ -258,9 +258,10 @@ def _times(agent: MessageState) -> Cells:
 
 def _tools(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
     for message in talk.messages:
-        calls = [pair for pair in paired(message.generation) if pair[0] is not None]
-        for number, (request, result) in enumerate(calls, start=1):
+        calls = [pair for pair in paired_events(message.generation) if pair[0] is not None]
+        for number, (request, event) in enumerate(calls, start=1):
             assert request is not None
+            result = call_result(request, event)
             arguments = compact_json(request.get("arguments") or {})
             yield {
                 "turn": message.turn,
@@ -271,6 +272,7 @@ def _tools(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
                 "arguments": None if request.get("argumentsTold") is False else arguments,
                 "result": result and compact_json(result[0]),
                 "failed": result and result[1],
+                "injected": injected_failure(event),
             }
 
 
@@ -403,6 +405,8 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("result", "text", "JSON; missing if the agent did not report it"),
         FrameColumn("failed", "flag",
             "whether the agent reported an error; missing if it reported no result"),
+        FrameColumn("injected", "text",
+            "how the job made it fail, such as `timeout`; missing if it did not"),
     ), _tools),
 }  # fmt: skip
 """Every table, by the name that `to_frame` and `to_arrow` take."""

@@ -18,6 +18,7 @@ from typing import Any
 from bioeval_tui.bundled.ag_ui.json_patch import AgentState
 from bioeval_tui.http_agents import (
     EVENT_STREAM,
+    INJECTED,
     LENGTH_LIMIT,
     MAX_ROUNDS,
     NO_RESULT,
@@ -232,7 +233,7 @@ class AGUIAgent:
             stateless=target.keeps_nothing,
         )
         self._state_url = StateUrl(target.object_context_url, timeouts)
-        self._tools = DeclaredTools(target.tools, terms.code)
+        self._tools = DeclaredTools(target.tools, terms.code, terms.drawn_by)
         self._thread = str(uuid.uuid4())
         self._remembers = not target.keeps_nothing
         self._state: Any = {}
@@ -380,9 +381,7 @@ class AGUIAgent:
                 run.history.append(_message("tool", toolCallId=call.id, content=NO_RESULT))
                 continue
             result = await self._tools.answer(call.name, call.arguments)
-            yield Generation(
-                result_event(result.error or result.content, call.id, failed=bool(result.error))
-            )
+            yield Generation(result.result(call.id))
             message = _message("tool", toolCallId=call.id, content=result.content)
             if result.error:
                 message["error"] = result.error
@@ -466,7 +465,9 @@ def _take(event: Mapping[str, Any], run: _ReceivedRun) -> list[Delta | Generatio
 
 
 def _recorded(event: Mapping[str, Any]) -> Generation:
-    return Generation(clean_value(dict(event)))
+    # Only this program says of a result that it was made to fail.
+    told = {key: value for key, value in event.items() if key != INJECTED}
+    return Generation(clean_value(told))
 
 
 def _failure(event: Mapping[str, Any]) -> PeerError:

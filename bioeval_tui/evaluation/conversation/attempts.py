@@ -19,6 +19,7 @@ from bioeval_tui.peers.spending import SpendingBudget, Used, counting
 from bioeval_tui.record import events
 from bioeval_tui.record.events import MAX_TOKENS
 from bioeval_tui.record.participants import Peer
+from bioeval_tui.record.tool_calls import INJECTED
 
 JOIN_S = 0.033
 MAX_RECEIVED = 500
@@ -27,8 +28,12 @@ MAX_RECEIVED = 500
 class DeltaJoiner:
     """Joins streamed pieces: the first is emitted immediately, then one event per 33 ms."""
 
-    def __init__(self, emitter: ConversationEmitter, message: int) -> None:
+    def __init__(
+        self, emitter: ConversationEmitter, message: int, *, injects: bool = False
+    ) -> None:
+        """`injects` says whether the job makes tools fail (see `recorded_event`)."""
         self._emitter = emitter
+        self._injects = injects
         self._message = message
         self._text: list[str] = []
         self._generation: list[dict[str, Any]] = []
@@ -40,7 +45,7 @@ class DeltaJoiner:
         if isinstance(piece, Delta):
             self._text.append(piece.text)
         else:
-            self._generation.append(clean_value(dict(piece.data), MAX_EVENT_TEXT))
+            self._generation.append(recorded_event(piece.data, injects=self._injects))
         now = time.monotonic()
         if now >= self._next:
             self.flush()
@@ -72,6 +77,17 @@ class DeltaJoiner:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def recorded_event(event: Mapping[str, Any], *, injects: bool) -> dict[str, Any]:
+    """Return an agent's event as it is recorded.
+
+    Only where the job `injects` failures may a result be called one: no agent excuses its own.
+    """
+    kept: dict[str, Any] = clean_value(dict(event), MAX_EVENT_TEXT)
+    if not injects:
+        kept.pop(INJECTED, None)
+    return kept
 
 
 async def stream_whole(

@@ -10,11 +10,10 @@ from typing import Any
 
 from tenacity import AsyncRetrying
 
-from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT, MAX_SESSION
+from bioeval_tui.base.peer_limits import MAX_SESSION
 from bioeval_tui.base.text import (
     clean,
     clean_line,
-    clean_value,
     plural,
     shorten,
 )
@@ -24,6 +23,7 @@ from bioeval_tui.evaluation.conversation.attempts import (
     count_attempt,
     record_unused,
     recorded_attempts,
+    recorded_event,
     stream_whole,
 )
 from bioeval_tui.evaluation.conversation.blame import Blame, BlamedEnding
@@ -296,7 +296,7 @@ class Dialogue:
     async def _answer(self, content: str) -> None:
         """Send `content`, record the answer, and start observing."""
         number = len(self.transcript.messages) + 1
-        speaker = "agent"
+        speaker, injects = "agent", self.plan.job.target.injects_failures
         # Everything that led to a message is on disk before it is sent to the agent.
         await self.emitter.written()
         began = time.monotonic()
@@ -312,7 +312,8 @@ class Dialogue:
                 try:
                     with count_attempt(self.emitter, self.parts.budget, "agent", number):
                         reply = await stream_whole(
-                            self.agent.send(content), DeltaJoiner(self.emitter, number)
+                            self.agent.send(content),
+                            DeltaJoiner(self.emitter, number, injects=injects),
                         )
                 finally:
                     traces.current.reset(token)
@@ -331,7 +332,7 @@ class Dialogue:
         answer = clean(reply.content)
         session = reply.session if reply.session != self.transcript.session_id else ""
         self.transcript.session_id = session or self.transcript.session_id
-        generation = tuple(clean_value(dict(event), MAX_EVENT_TEXT) for event in reply.generation)
+        generation = tuple(recorded_event(event, injects=injects) for event in reply.generation)
         self.transcript.messages.append(
             TranscriptMessage(
                 number, "assistant", answer, timing.get("latency_ms"), generation=generation

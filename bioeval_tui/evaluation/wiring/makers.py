@@ -220,6 +220,7 @@ class Makers:
             knowledge_url=self.knowledge_url(),
             provider=settings.agent_api_type or "openai",
             account=self._protocol.is_model and endpoints.is_openai(self.agent_url, settings),
+            drawn_by=f"{self._seed(self.job)}/{trial}",
             refused=self._refused,
         )
         load = self._protocol.load
@@ -348,8 +349,13 @@ class Makers:
         return LLMEvaluator(asked, model=model, job_dir=self.job_dir, chat=self._evaluator_chat)
 
     def _placebo(self, job: EvaluationJob, trial: int) -> Placebo:
-        seed = self.plan.seed if self.plan is not None else job.seed or 0
-        return draw_placebo(job, seed, trial)
+        return draw_placebo(job, self._seed(job), trial)
+
+    def _seed(self, job: EvaluationJob) -> int:
+        """Return the run's seed; the job's while there is no plan."""
+        if self.plan is not None:
+            return self.plan.seed
+        return job.seed or 0
 
     def placebo_texts(self, job: EvaluationJob, trial: int) -> tuple[str, ...]:
         """Return what the placebo's user tells in a trial in the place of each fact."""

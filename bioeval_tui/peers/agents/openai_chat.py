@@ -102,7 +102,7 @@ class OpenAIChatAgent:
             refused=terms.refused,
         )
         self._model = terms.model
-        self._tools = DeclaredTools(target.tools, terms.code)
+        self._tools = DeclaredTools(target.tools, terms.code, terms.drawn_by)
         self._session = uuid.uuid4().hex
         self._headers: dict[str, str] = fill_session(dict(terms.headers), self._session)
         extra_body: dict[str, Any] = fill_session(target.extra_body, self._session)
@@ -199,7 +199,8 @@ class OpenAIChatAgent:
             result = await self._tools.answer(call.name, call.arguments)
             for event in result.events(call.name, call.arguments, call.id):
                 yield event
-            messages.append(_result(call, result.content or f"error: {result.error}"))
+            told = f"error: {result.error}" if result.error else result.content
+            messages.append(_result(call, told))
 
     def _answer(self, messages: list[dict[str, Any]]) -> AsyncGenerator[str | ChatAnswer, None]:
         request = ChatRequest(

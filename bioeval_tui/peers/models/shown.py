@@ -16,7 +16,13 @@ from typing import Any
 from bioeval_tui.base.text import compact_json, plural
 from bioeval_tui.peers.seams import JudgeView, TranscriptMessage
 from bioeval_tui.record.attachments import answered_json, attached_file, file_words, replace_data
-from bioeval_tui.record.tool_calls import paired, request_of, result_of
+from bioeval_tui.record.tool_calls import (
+    call_result,
+    injected_failure,
+    paired_events,
+    request_of,
+    result_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +72,15 @@ def is_shortened(transcript: Sequence[TranscriptMessage], room: Room) -> bool:
 
 
 def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
-    """Return each tool call: `message`, `function`, `arguments` and, if reported, `result`.
+    """Return each tool call: `message`, `function`, `arguments` and, if reported, `result`, with
+    `failed` if that is an error, or what the job made fail.
 
     A result without a previous call is listed by itself.
     """
     calls: list[dict[str, Any]] = []
     for message in transcript:
-        for request, result in paired(message.generation):
+        for request, event in paired_events(message.generation):
+            result = call_result(request, event)
             call: dict[str, Any] = {"message": message.message}
             if request is not None:
                 call["function"] = str(request["function"].get("name", ""))
@@ -80,7 +88,9 @@ def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
                     call["arguments"] = _short(request.get("arguments") or {})
             if result is not None:
                 call["result"] = _short(result[0])
-                if result[1]:
+                if injected := injected_failure(event):
+                    call["failed"] = f"{injected}, made by the test and not by the chatbot"
+                elif result[1]:
                     call["failed"] = True
             calls.append(call)
     return calls
