@@ -33,6 +33,7 @@ from bioeval_tui.guards.content import (
     contradiction,
     facts_given_away,
     invention,
+    right_value,
     untouched_tasks,
     why_unread,
 )
@@ -218,6 +219,7 @@ RULES: Mapping[str, str] = {
     "never_ended": "says goodbye again and again",
     "gave_up": "gives up what it wanted",
     "contradiction": "contradicts a fact that it was told",
+    "right_value": "says the right value of a fact that its persona gets wrong",
     "invention": "makes up a number or a quantity",
     "off_placebo": "says something else than its placebo text",
     "non_answer": "answers what it has mentioned, not what it was asked",
@@ -233,6 +235,7 @@ _GUARDS: tuple[Callable[[EvaluatorView, str], Violation | None], ...] = (
     early_end,
     never_ended,
     gave_up,
+    right_value,
     contradiction,
     invention,
     off_placebo,

@@ -49,6 +49,7 @@ from bioeval_tui.languages import Language, folded
 from bioeval_tui.languages.segments import LETTERS_OF_WORD, Run, runs, text_weight
 from bioeval_tui.languages.speech import offers_help, questions_are_read, says
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
+from bioeval_tui.record.persona_facts import value_pattern
 
 PREFIX = 5
 """Words of a task count as equal if they share this many first letters: `reminder` and `remind`."""
@@ -178,7 +179,11 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
     if not view.job.facts or why_unread(view, words):
         return None
     condition = view.job.condition(view.condition)
-    known = [number for number, _ in enumerate(view.job.facts, start=1) if condition.knows(number)]
+    known = [
+        number
+        for number, _ in enumerate(view.job.facts, start=1)
+        if condition.knows(number) and number not in view.held_back
+    ]
     if len(known) < len(view.job.facts) and (found := _withheld(view, words, known)) is not None:
         return found
     if condition.tells != "asked":
@@ -219,7 +224,7 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
     ]
     named = [*(one.shown for one in unknown), *unknown_times(words, known, language)]
     new = [*(one for one in numbers if not any(one in shown for shown in named)), *named]
-    if not new or contradiction(view, text):
+    if not new or right_value(view, text) or contradiction(view, text):
         return None
     made_up = ", ".join(f"“{clean_line(one, 60)}”" for one in new[:3])
     return Violation(
@@ -236,7 +241,7 @@ def contradiction(view: EvaluatorView, text: str) -> Violation | None:
     """Find a quantity, a limit in time, or a left or right side, that differs from what a fact says
     about the same thing.
     """
-    if not view.facts or not is_in_english(view, text):
+    if not view.facts or right_value(view, text) or not is_in_english(view, text):
         return None
     words = without_signoff(view, text)
     about = content_stems(f"{words}\n{last_agent_message(view)}")
@@ -264,6 +269,32 @@ def contradiction(view: EvaluatorView, text: str) -> Violation | None:
                 if other in fact.lower():
                     return _contradicts(match.group(), fact)
     return None
+
+
+def right_value(view: EvaluatorView, text: str) -> Violation | None:
+    """Find the right value of a fact that the persona gets wrong, before the agent named it."""
+    if view.persona_facts is None:
+        return None
+    words = without_signoff(view, text)
+    for each in view.persona_facts.wrong:
+        found = value_pattern(each.right).search(words)
+        if found is None or _is_told_elsewhere(view, each.right):
+            continue
+        said, wrong = clean_line(found.group(), 60), clean_line(each.wrong, 60)
+        return Violation(
+            "right_value",
+            f"says “{said}”, but its persona says “{wrong}”",
+            f"You said “{said}”. As far as you know, it is {wrong}.",
+            "mark",
+            said,
+        )
+    return None
+
+
+def _is_told_elsewhere(view: EvaluatorView, value: str) -> bool:
+    """Return whether a value is in a task, or the agent said it, so that the user may say it."""
+    known = [*tasks_told(view).values(), *said_by_agent(view).texts]
+    return any(value_pattern(value).search(text) for text in known)
 
 
 def _time_limits(text: str) -> list[Specific]:

@@ -465,6 +465,7 @@ _NESTED: dict[str, type[BaseModel]] = {
     "rules": models.RuleConfig,
     "tools": models.ToolConfig,
     "fails": models.ToolFailure,
+    "facts": models.PersonaFactsConfig,
     "fhir": models.FhirWrite,
     "toolCalls": models.ToolCallsConfig,
     "calls": models.CallConfig,

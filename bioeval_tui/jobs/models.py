@@ -22,6 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from bioeval_tui import plugins
 from bioeval_tui.base.hosts import HEADER_NAME, OUR_HEADERS
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.record.condition_names import Condition, counts_in
 from bioeval_tui.record.conditions import (
     PUBLISHED,
@@ -33,6 +34,7 @@ from bioeval_tui.record.conditions import (
     with_placebo,
 )
 from bioeval_tui.record.events import MET_ABOVE
+from bioeval_tui.record.persona_facts import HeldUntil, value_pattern
 from bioeval_tui.record.tool_calls import InjectedFailure, tool_calls_text
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"
@@ -252,13 +254,15 @@ class ToolFailure(JobPart):
         return self
 
 
+ONE, SEVERAL = "(one)", "(several)"
+
+
 def _one_or_several(value: Any) -> str:
     if isinstance(value, list | tuple):
         return SEVERAL
     return ONE
 
 
-ONE, SEVERAL = "(one)", "(several)"
 ToolFailures = Annotated[
     Annotated[ToolFailure, Tag(ONE)] | Annotated[tuple[ToolFailure, ...], Tag(SEVERAL)],
     Discriminator(_one_or_several),
@@ -641,6 +645,32 @@ RubricItemOrPlaceholder = Annotated[
 ]
 
 
+class PersonaFactsConfig(JobPart):
+    """What a forgetful, confused or distrustful user does to the facts; drawn with the seed, the
+    same in every condition of a trial.
+    """
+
+    holds_back: Annotated[
+        Annotated[Unit, Tag(ONE)]
+        | Annotated[tuple[Annotated[int, Field(ge=1)], ...], Tag(SEVERAL)],
+        Discriminator(_one_or_several),
+    ] = ()
+    """The facts that it holds back: a share of them, drawn, or their numbers, from 1."""
+    until: HeldUntil = "never"
+    """When it tells these: never, or once the agent has asked for one twice (asked_twice)."""
+    wrong: dict[Text, Text] = {}
+    """Values that it gets wrong, as they stand in a fact, each with what it says instead."""
+
+    @model_validator(mode="after")
+    def _says_something_else(self) -> PersonaFactsConfig:
+        for right, wrong in self.wrong.items():
+            if value_pattern(right).search(wrong):
+                raise PydanticCustomError(
+                    "wrong_value", f"`wrong`: “{clean_line(wrong, 60)}” still has the right value"
+                )
+        return self
+
+
 class Persona(JobPart):
     """Who the simulated user is, apart from its tasks and facts.
 
@@ -661,6 +691,11 @@ class Persona(JobPart):
     """Which facts it gives: those that the agent asks for, some without being asked, or all at the
     first opportunity.
     """
+    rules: tuple[Text, ...] = ()
+    """What it keeps to, in short sentences, such as “You never give a number unless asked twice”.
+    """
+    facts: PersonaFactsConfig | None = None
+    """Which facts it holds back or gets wrong; without it, it tells them as they are."""
 
     def manner(self, voice: str) -> str:
         """Return its description for a prompt, given the evaluator's own `voice`."""

@@ -25,6 +25,7 @@ from bioeval_tui.jobs.models import EvaluationJob, FhirWrite, ScorerConfig, Targ
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import Fault, UserFault
 from bioeval_tui.record.participants import Peer, Role
+from bioeval_tui.record.persona_facts import PersonaFacts
 
 
 class PeerError(UnavailableError):
@@ -206,6 +207,12 @@ class EvaluatorView:
     note: str = ""
     placebo: tuple[str, ...] = ()
     """In the condition placebo, what the user tells in the place of each fact; else empty."""
+    held_back: frozenset[int] = frozenset()
+    """The numbers (from 1) of the job's facts that the persona holds back at this point, for
+    guards; they are not in `facts`.
+    """
+    persona_facts: PersonaFacts | None = None
+    """What the persona does to the facts, for guards; their `job` has its facts as it says them."""
     readers: dict[Any, tuple[Any, int]] = field(default_factory=dict, compare=False, repr=False)
     """What guards know of the messages so far, and of how many; shared by the views that guards get
     of one conversation.
@@ -307,6 +314,8 @@ class JudgeView:
     transcript: Sequence[TranscriptMessage]
     state_before: Mapping[str, Any] | None = None
     state_after: Mapping[str, Any] | None = None
+    persona_facts: PersonaFacts | None = None
+    """What the user's persona did to the facts; None if it told them as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -541,8 +550,9 @@ def evaluator_job(job: EvaluationJob, facts: Sequence[str], condition: Condition
     This is the only place that withholds facts.
 
     Acceptance criteria, rules, the rubric, assertions, setups, seeds, the judge's settings, the
-    lines of a script, and the tools, instructions, headers and options of the agent, and the names
-    of the conditions could reveal withheld facts, so they are present but empty.
+    lines of a script, and the tools, instructions, headers and options of the agent, the names of
+    the conditions and what personas do to facts could reveal withheld facts, so they are present
+    but empty.
     """
     hidden = {
         "acceptance_criteria": "",
@@ -556,6 +566,9 @@ def evaluator_job(job: EvaluationJob, facts: Sequence[str], condition: Condition
         update={
             "tasks": tasks,
             "facts": tuple(facts),
+            "personas": tuple(
+                persona.model_copy(update={"facts": None}) for persona in job.personas
+            ),
             "evaluator": job.evaluator.model_copy(update={"lines": ()}),
             "rubric": (),
             "scorer": ScorerConfig(),

@@ -18,6 +18,7 @@ from bioeval_tui.peers.seams import JudgeView, TranscriptMessage
 from bioeval_tui.peers.traces import ConversationTraces
 from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import (
     call_failure,
@@ -69,6 +70,8 @@ class SpokenTranscript:
     messages: list[TranscriptMessage] = field(default_factory=list)
     signoff: TranscriptMessage | None = None
     disclosed: set[int] = field(default_factory=set)
+    persona_facts: PersonaFacts | None = None
+    """Which facts the user's persona holds back or gets wrong."""
     failures: int = 0
     done: bool = False
     traces: ConversationTraces | None = None
@@ -81,16 +84,27 @@ class SpokenTranscript:
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """The facts that the evaluator may know."""
-        return self.job.condition(self.condition).known(self.job.facts)
+        """The facts that the evaluator may know, as its persona says them."""
+        told = self.told_facts
+        return tuple(told[number - 1] for number in self.fact_numbers)
 
     @property
     def fact_numbers(self) -> tuple[int, ...]:
         """The numbers (from 1) of these facts in the job."""
         condition = self.job.condition(self.condition)
+        never_told = self.persona_facts.never_told if self.persona_facts else ()
         return tuple(
-            number for number in range(1, len(self.job.facts) + 1) if condition.knows(number)
+            number
+            for number in range(1, len(self.job.facts) + 1)
+            if condition.knows(number) and number not in never_told
         )
+
+    @property
+    def told_facts(self) -> tuple[str, ...]:
+        """All facts of the job, as the user's persona says them."""
+        if self.persona_facts is None:
+            return self.job.facts
+        return self.persona_facts.reworded_facts(self.job.facts)
 
     @property
     def latencies_ms(self) -> list[float]:
@@ -222,9 +236,10 @@ def judge_view(
     messages: Sequence[TranscriptMessage],
     before: Mapping[str, Any] | None,
     after: Mapping[str, Any] | None,
+    persona_facts: PersonaFacts | None = None,
 ) -> JudgeView:
     """Return what the judge may see of a finished conversation, with the object contexts at its
-    start and end.
+    start and end, and what the user's persona did to the facts.
     """
     seen = job.scorer.context
     if seen == "none":
@@ -234,7 +249,7 @@ def judge_view(
         ]
     if seen != "all":
         before = after = None
-    return JudgeView(job, condition, tuple(messages), before, after)
+    return JudgeView(job, condition, tuple(messages), before, after, persona_facts)
 
 
 def recorded_transcript(
@@ -245,6 +260,7 @@ def recorded_transcript(
     """
     transcript = SpokenTranscript(job, talk.key.condition, talk.key.trial, model)
     transcript.session_id = talk.session_id or ""
+    transcript.persona_facts = talk.persona_facts
     transcript.failures = talk.failures
     transcript.done = (
         until_turn is None and talk.ended is not None and talk.ended.reason == "signed_off"

@@ -24,6 +24,7 @@ from bioeval_tui.base.units import number
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
 from bioeval_tui.record.participants import Peer, Role
+from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.run_options import Kind, kinds, tupled
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.statistics.means import reaches
@@ -413,6 +414,9 @@ class ConversationStarted(EventBase):
     agent_identity: str = ""
     """The name and version that the agent gave itself, such as in its A2A card; empty if it gave
     none.
+    """
+    persona_facts: PersonaFacts | None = None
+    """Which facts the user's persona holds back or gets wrong; None if it tells them as they are.
     """
     record: dict[str, Any] | None = None
     """Data of an imported file about the conversation that no other field has."""

@@ -30,6 +30,7 @@ from bioeval_tui.record.conditions import (
 )
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.participants import Peer, Role, add_served
+from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.spans import AgentSpan, trace_tokens, was_cut_off
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
@@ -252,6 +253,15 @@ class ConversationState:
         if self.begun:
             return self.begun.agent_identity
         return ""
+
+    @property
+    def persona_facts(self) -> PersonaFacts | None:
+        """Which facts the user's persona holds back or gets wrong; None if none, or before it
+        began.
+        """
+        if self.begun:
+            return self.begun.persona_facts
+        return None
 
     @property
     def record(self) -> dict[str, Any] | None:

@@ -18,6 +18,7 @@ from bioeval_tui.record import events, score
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import Control, EndReason, Fault, RunStatus
 from bioeval_tui.record.participants import Peer
+from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.reviews import REVIEWED
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.record.tool_calls import FailedCall, injected_failures
@@ -196,6 +197,10 @@ class ConversationDocument(_Published):
     words_told: int
     """How many words the user told the agent, without the greeting and the sign-off."""
     facts: list[FactResult]
+    persona_facts: PersonaFacts | None
+    """Which facts the user's persona held back or got wrong, of those that the user had; null if it
+    told them as they are.
+    """
     guards: list[GuardResult]
     user_faults: list[UserFaultResult]
     """What the simulated user did wrong, as guards and, with `scorer.userFaults`, the judge found.
@@ -673,6 +678,7 @@ def _conversation(talk: ConversationResult) -> ConversationDocument:
             "average_latency_ms": talk.average_ms,
             "words_told": talk.words_told,
             "facts": list(map(FACT.of, talk.facts)),
+            "persona_facts": talk.persona_facts,
             "guards": list(map(GUARD.of, talk.violations)),
             "user_faults": list(map(USER_FAULT.of, talk.user_faults)),
             "tool_failures": list(_tool_failures(talk)),

@@ -686,6 +686,18 @@ class UserErred(Finding):
     """How many of these only the judge found."""
 
 
+class FactsKept(Finding):
+    """What the user's persona did to the facts that it had in a conversation: how many it held
+    back, `until` when, and which values it got wrong (right, and what it said).
+    """
+
+    persona: str
+    held_back: int
+    of: int
+    until: Literal["never", "asked_twice"] = "never"
+    wrong: tuple[tuple[str, str], ...] = ()
+
+
 class WasResumed(Finding):
     """A run that was interrupted and resumed."""
 

@@ -164,6 +164,10 @@ class TrialResult:
     """
     assertions: tuple[rows.AssertionRow, ...]
     facts: tuple[FactRow, ...]
+    facts_kept: tuple[str, ...]
+    """What the user's persona did to the facts, a sentence for each condition in which it has any;
+    empty without such a persona.
+    """
     words_told: tuple[str, ...]
     """How many words the user told, by condition; empty of a run without a placebo, which compares
     no talk.
@@ -683,6 +687,7 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
         tones=_tones(talks),
         assertions=tuple(rows.assertion_rows(state, trial)),
         facts=tuple(_fact_rows(state, trial, talks)),
+        facts_kept=tuple(_facts_kept(talks)),
         words_told=_words_told(run, talks),
         medals=tuple(_medals(talks)),
         turns=tuple(_turns(run, talks)),
@@ -726,13 +731,26 @@ def _words_told(run: RunResult, talks: Talks) -> tuple[str, ...]:
     return tuple(str(talk.words_told) if talk else DASH for talk in talks)
 
 
+def _facts_kept(talks: Talks) -> Iterator[str]:
+    """Yield what the user's persona did to the facts, the condition first if several have any."""
+    kept = [(talk.title, talk.facts_kept) for talk in filter(None, talks) if talk.facts_kept]
+    for title, finding in kept:
+        place = f"{title}: " if len(kept) > 1 else ""
+        yield f"{place}{sentence(finding)}"
+
+
 def _given_words(talk: ConversationResult | None, number: int) -> str:
-    """Return in which turns the user gave a fact."""
+    """Return in which turns the user gave a fact, and what its persona did to it."""
     if talk is None:
         return "–"
+    drawn = talk.persona_facts
     disclosures = [fact for fact in talk.facts if fact.fact == number]
     if disclosures:
-        return "; ".join(f"turn {fact.turn}{fact.asked_words}" for fact in disclosures)
+        turns = "; ".join(f"turn {fact.turn}{fact.asked_words}" for fact in disclosures)
+        said = [f"“{each.wrong}”" for each in (drawn.wrong_of(number) if drawn else ())]
+        return f"{turns}: {', '.join(said)}" if said else turns
+    if drawn is not None and number in drawn.held_back:
+        return "held back"
     if talk.facts_unread:
         return "not known"
     return "–"

@@ -59,6 +59,7 @@ from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.contents import Contents, job_contents
 from bioeval_tui.report.findings import (
     AssertionFails,
+    FactsKept,
     Finding,
     Gain,
     NeverAsked,
@@ -102,6 +103,8 @@ class ConversationResult:
         self.messages, self.warned = talk.messages, talk.warnings
         self.checks = talk.latest_checks()
         self.final_checks, self.timelines = talk.final_checks, talk.checks
+        self.persona_facts = talk.persona_facts
+        """Which facts the user's persona holds back or gets wrong; None if it does neither."""
         self.facts, self.violations, self.user_faults = (
             talk.facts,
             talk.violations,
@@ -314,9 +317,31 @@ class ConversationResult:
         return self._run.target_ms
 
     @property
+    def facts_kept(self) -> FactsKept | None:
+        """What the user's persona did to the facts; None if it told them as they are."""
+        drawn = self.persona_facts
+        if drawn is None:
+            return None
+        return FactsKept(
+            drawn.persona,
+            len(drawn.held_back),
+            drawn.facts,
+            drawn.until,
+            tuple(dict.fromkeys((each.right, each.wrong) for each in drawn.wrong)),
+        )
+
+    @property
     def facts_known(self) -> int:
-        """How many of the job's facts the user has."""
-        return len(find_condition(self.job, self.condition).known(self.job.get("facts") or ()))
+        """How many of the job's facts the user has and, if asked, tells."""
+        known = find_condition(self.job, self.condition).known(self.job.get("facts") or ())
+        return len(known) - self.facts_never_told
+
+    @property
+    def facts_never_told(self) -> int:
+        """How many facts the user's persona holds back, whatever the agent asks."""
+        if self.persona_facts is None:
+            return 0
+        return len(self.persona_facts.never_told)
 
     @property
     def job(self) -> Mapping[str, Any]:

@@ -809,6 +809,18 @@ def _never_asked(finding: of.NeverAsked) -> str:
 
 
 @write.register
+def _facts_kept(finding: of.FactsKept) -> str:
+    held_back = str(finding.held_back or "none")
+    line = f"the user held back {held_back} of {plural(finding.of, 'fact')}"
+    if finding.held_back and finding.until == "asked_twice":
+        line += " until asked twice"
+    if finding.wrong:
+        values = [f"“{said}” for “{right}”" for right, said in finding.wrong]
+        line += f" and got {len(values)} wrong: {', '.join(values)}"
+    return f"{line} (persona {finding.persona})"
+
+
+@write.register
 def _user_erred(finding: of.UserErred) -> str:
     kinds = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in finding.kinds)
     text = (

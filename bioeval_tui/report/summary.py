@@ -275,7 +275,7 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     """
     recorded = [run for run in runs if run.started.source is None]
     talks = [talk for _, talk in conversations_of(recorded, condition)]
-    facts = sum(len(talk.job.get("facts") or ()) for talk in talks)
+    facts = sum(map(_facts_to_obtain, talks))
     if not facts:
         return None
     asks = [answer.asks for answer in chain.from_iterable(talk.answers for talk in talks)]
@@ -288,11 +288,16 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     )
 
 
+def _facts_to_obtain(talk: ConversationResult) -> int:
+    """Return of how many facts an agent could obtain some, without those that nobody tells."""
+    return len(talk.job.get("facts") or ()) - talk.facts_never_told
+
+
 def _unread(talk: ConversationResult) -> int:
     """Return of how many facts it cannot be told whether the user gave them, or was asked."""
     given = {fact.fact: fact.asked for fact in talk.facts}
-    not_found = len(talk.job.get("facts") or ()) - len(given) if talk.facts_unread else 0
-    return not_found + sum(asked is None for asked in given.values())
+    not_found = _facts_to_obtain(talk) - len(given) if talk.facts_unread else 0
+    return max(0, not_found) + sum(asked is None for asked in given.values())
 
 
 def runs_by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:

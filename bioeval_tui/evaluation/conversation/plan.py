@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 from bioeval_tui.evaluation.conversation.sessions import Sessions
 from bioeval_tui.evaluation.conversation.standstill import Watchdog
 from bioeval_tui.jobs.models import Assertion, EvaluationJob
+from bioeval_tui.peers.persona_facts import draw_persona_facts
 from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE, RetryRule
 from bioeval_tui.peers.seams import (
     Agent,
@@ -30,6 +31,7 @@ from bioeval_tui.peers.traces import RunTraces
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.events import EventBase, JobCase, ModelServed, RunEvent
 from bioeval_tui.record.participants import Peer
+from bioeval_tui.record.persona_facts import PersonaFacts
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
@@ -130,18 +132,24 @@ class RunPlan:
         """The hash of the judge's prompt, by its name; empty where no model judges."""
         return {name: text for name, text in self.prompts.items() if name == self.job.scorer.prompt}
 
-    def greeting(self, trial: int, condition: Condition) -> str:
+    def persona_facts(self, trial: int, condition: Condition) -> PersonaFacts | None:
+        """Return which of the facts that the user has its persona holds back or gets wrong."""
+        held = self.job.condition(condition)
+        every = range(1, len(self.job.facts) + 1)
+        known = [number for number in every if held.knows(number)]
+        return draw_persona_facts(self.job, self.seed, trial, known)
+
+    def greeting(self, trial: int, condition: Condition, facts: Sequence[str] = ()) -> str:
         """Return the trial's greeting: drawn with the seed, the same for all conditions.
 
-        In a condition that tells the facts at once, these follow it in a line of their own.
+        In a condition that tells the `facts` at once, these follow it in a line of their own.
         """
         drawing = random.Random(f"{self.seed}/{trial}/greeting")  # noqa: S311
         drawn = drawing.choice(self.job.greetings)
         held = self.job.condition(condition)
-        told = held.known(self.job.facts) if held.tells == "all" else ()
-        if not told:
+        if held.tells != "all" or not facts:
             return drawn
-        return f"{drawn}\n{' '.join(told)}"
+        return f"{drawn}\n{' '.join(facts)}"
 
     def order(self, trial: int) -> tuple[Condition, ...]:
         """Return the order of the trial's conditions."""

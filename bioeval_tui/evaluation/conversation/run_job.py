@@ -571,6 +571,7 @@ class JobRun:
         record = self.records[key] = ConversationRecord()
         plan = self.plan.trial_plan(trial)
         transcript = SpokenTranscript(plan.job, condition, trial, plan.model)
+        transcript.persona_facts = plan.persona_facts(trial, condition)
         async with contextlib.AsyncExitStack() as closing:
             conversation = _Conversation(self, plan, emitter, record, transcript, closing)
             began = time.monotonic()
@@ -814,10 +815,11 @@ class _Conversation:
         self.emitter.emit(
             events.ConversationStarted,
             session_id=clean_line(self.transcript.session_id, MAX_SESSION),
-            greeting=self.plan.greeting(self.transcript.trial, self.transcript.condition),
+            greeting=self.dialogue.greeting,
             max_messages=self.plan.job.max_messages,
             agents_graph=agents_graph,
             agent_identity=clean_line(str(getattr(dialogue.agent, "identity", "") or ""), 120),
+            persona_facts=self.transcript.persona_facts,
         )
         self.record.start = await dialogue.observer.start(self.transcript.session_id)
         for title in await dialogue.observer.already_holding(self.transcript, self.record.start):
@@ -888,6 +890,7 @@ class _Conversation:
             self.transcript.messages,
             before.object_context if before else None,
             after.object_context if after else None,
+            self.transcript.persona_facts,
         )
         with count_attempt(self.emitter, self.parts.budget, "judge") as used:
             held = scoring.Held(job, ended)

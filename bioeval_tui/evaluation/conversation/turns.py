@@ -29,7 +29,12 @@ from bioeval_tui.evaluation.conversation.attempts import (
 from bioeval_tui.evaluation.conversation.blame import Blame, BlamedEnding
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
-from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunPlan
+from bioeval_tui.evaluation.conversation.plan import (
+    AskedFor,
+    ConversationEmitter,
+    Parts,
+    RunPlan,
+)
 from bioeval_tui.evaluation.conversation.standstill import MOST_OF_A_LATENCY
 from bioeval_tui.peers import traces
 from bioeval_tui.peers.goodbyes import without_signoff
@@ -48,6 +53,7 @@ from bioeval_tui.peers.spending import Used
 from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.record import events
 from bioeval_tui.record.participants import Role
+from bioeval_tui.record.persona_facts import TIMES_ASKED
 
 ENOUGH = 3
 """A user who had this many messages, with the greeting, could have brought up a task."""
@@ -55,6 +61,31 @@ ENOUGH = 3
 
 class _LeftRoleTwice(Exception):
     """The evaluator left its role twice in a row."""
+
+
+class LateFacts:
+    """The facts that a persona tells only once the agent has asked for them twice."""
+
+    def __init__(self, transcript: SpokenTranscript, asked_for: AskedFor) -> None:
+        self._transcript = transcript
+        self._asked_for = asked_for
+        drawn = transcript.persona_facts
+        self._asked = dict.fromkeys(drawn.told_late if drawn else (), 0)
+        """How often each was asked for, by its number."""
+        self._heard = 0
+
+    def held_back(self) -> frozenset[int]:
+        """Return the facts that were not asked for twice so far."""
+        if not self._asked:
+            return frozenset()
+        messages = self._transcript.messages
+        for message in messages[self._heard :]:
+            for number in self._asked if message.role == "assistant" else ():
+                asked = self._asked_for(message.content, self._transcript.told_facts[number - 1])
+                # In a language that is not read, any message may have asked.
+                self._asked[number] += asked is not False
+        self._heard = len(messages)
+        return frozenset(number for number, times in self._asked.items() if times < TIMES_ASKED)
 
 
 class Dialogue:
@@ -84,7 +115,8 @@ class Dialogue:
         )
         self.turn = 0
         self.answered_turn = 0
-        self._job_for_evaluator = evaluator_job(plan.job, transcript.facts, transcript.condition)
+        self._job_for_guards = plan.job.model_copy(update={"facts": transcript.told_facts})
+        self._late = LateFacts(transcript, parts.asked_for)
         self._placebo: tuple[str, ...] = ()
         if plan.job.condition(transcript.condition).is_placebo:
             self._placebo = parts.placebo(plan.job, transcript.trial)
@@ -93,7 +125,30 @@ class Dialogue:
         self._active_s = 0.0
         self._asked_at = time.monotonic()
         self._thought_ms: float | None = None
+        self._told_to_user: tuple[int, ...] = ()
+        """The numbers of the facts that the user had for its latest message."""
         self._readers: dict[Any, tuple[Any, int]] = {}
+
+    @property
+    def greeting(self) -> str:
+        """The user's first message."""
+        said = self.transcript
+        facts = [said.told_facts[number - 1] for number in self._told_at_once()]
+        return self.plan.greeting(said.trial, said.condition, facts)
+
+    def _told_at_once(self) -> tuple[int, ...]:
+        """Return the numbers of the facts that are told where all are told at once."""
+        held_back = self._late.held_back()
+        return tuple(number for number in self.transcript.fact_numbers if number not in held_back)
+
+    def _known_now(self) -> tuple[int, ...]:
+        """Return the numbers of the facts that the user may tell in its next message.
+
+        A script has its lines for all of them, and keeps them back itself.
+        """
+        if self.plan.job.evaluator.kind == "scripted":
+            return self.transcript.fact_numbers
+        return self._told_at_once()
 
     async def run(self) -> BlamedEnding:
         """Run the conversation; return why it ended.
@@ -101,14 +156,13 @@ class Dialogue:
         Cancelling the task cancels the conversation.
         """
         said = self.transcript
-        greeting = self.plan.greeting(said.trial, said.condition)
         told: tuple[int, ...] = ()
         if self.plan.job.condition(said.condition).tells == "all":
-            told = said.fact_numbers
+            told = self._told_at_once()
         try:
             await self._gate()
-            self._user_message(greeting, told=told)
-            await self._answer(greeting)
+            self._user_message(self.greeting, told=told)
+            await self._answer(self.greeting)
             while True:
                 ending = await self._one_turn()
                 if ending is not None:
@@ -225,11 +279,13 @@ class Dialogue:
     def _view(self, note: str = "") -> EvaluatorView:
         transcript = self.transcript
         messages = tuple(transcript.messages)
+        self._told_to_user = self._known_now()
+        facts = tuple(transcript.told_facts[number - 1] for number in self._told_to_user)
         return EvaluatorView(
-            self._job_for_evaluator,
+            evaluator_job(self.plan.job, facts, transcript.condition),
             transcript.condition,
             transcript.trial,
-            transcript.facts,
+            facts,
             messages,
             note,
             self._placebo,
@@ -238,13 +294,17 @@ class Dialogue:
     def _guards_view(self) -> EvaluatorView:
         """Return what guards see: the whole job, because they must know what is withheld."""
         said = self.transcript
+        known, drawn = self._known_now(), said.persona_facts
+        held_back = set(drawn.held_back if drawn else ()).difference(known)
         return EvaluatorView(
-            self.plan.job,
+            self._job_for_guards,
             said.condition,
             said.trial,
-            said.facts,
+            tuple(said.told_facts[number - 1] for number in known),
             said.messages,
             placebo=self._placebo,
+            held_back=frozenset(held_back),
+            persona_facts=drawn,
             readers=self._readers,
         )
 
@@ -404,7 +464,7 @@ class Dialogue:
         )
         for fact, asked in given:
             self.transcript.disclosed.add(fact)
-            text = self.plan.job.facts[fact - 1]
+            text = self._job_for_guards.facts[fact - 1]
             self.emitter.emit(
                 events.FactDisclosed,
                 fact=fact,
@@ -423,8 +483,8 @@ class Dialogue:
 
         Without an `utterance`, no evaluator says which facts it gave.
         """
-        facts, already = self.plan.job.facts, self.transcript.disclosed
-        known = self.transcript.fact_numbers
+        facts, already = self._job_for_guards.facts, self.transcript.disclosed
+        known = self._told_to_user
         disclosed = set(told)
         if utterance is not None:
             # It counts the facts that it was given, which need not be all of the job's.

@@ -32,6 +32,7 @@ from bioeval_tui.evaluation.assertions import (
     parse_where,
 )
 from bioeval_tui.evaluation.engine.interface import EngineSpec
+from bioeval_tui.evaluation.wiring import persona_checks
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
@@ -370,6 +371,8 @@ def check_job(
         )
     problems = find_problems(source, with_cases=bool(cases.jobs or cases.problems))
     problems += _placebo_problems(source, loaded.job)
+    problems += [source.problem(*wrong) for wrong in persona_checks.wrong_facts(loaded.job, cases)]
+    problems += [source.warning(*line) for line in persona_checks.lines_without_value(cases)]
     for case in cases.jobs:
         filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
         for text in _texts(filled, unrestricted_setups):
@@ -708,10 +711,13 @@ def _other_tools(source: JobSource) -> Iterator[Problem]:
 
 
 def _persona_problems(source: JobSource) -> Iterator[Problem]:
-    """Yield a warning if personas make no difference."""
+    """Yield a warning if personas, or their rules, make no difference."""
     evaluator, personas = source.part("evaluator"), source.data.get("personas")
-    scripted = evaluator.get("kind", "llm") == "scripted"
-    if personas and scripted and "persona." not in str(evaluator.get("lines")):
+    kind = evaluator.get("kind", "llm")
+    for path, message in persona_checks.without_effect(personas, kind):
+        yield source.warning(path, message)
+    differ = "persona." in str(evaluator.get("lines")) or persona_checks.change_facts(personas)
+    if personas and kind == "scripted" and not differ:
         message = (
             "a scripted user says the same lines for every persona; use lines with {{ persona.name"
             " }}, or a model"

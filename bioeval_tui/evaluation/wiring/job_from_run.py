@@ -26,7 +26,7 @@ from bioeval_tui.base.text import clean, clean_line, shorten
 from bioeval_tui.evaluation.wiring.makers import given_models
 from bioeval_tui.guards import Known, asks_for, disclosed_facts
 from bioeval_tui.jobs.loading import LEFT_OUT, job_snapshot, recorded_job
-from bioeval_tui.jobs.models import RUBRIC_PROMPT, EvaluationJob, Persona
+from bioeval_tui.jobs.models import RUBRIC_PROMPT, EvaluationJob, Persona, PersonaFactsConfig
 from bioeval_tui.jobs.template import Answers
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
@@ -34,6 +34,7 @@ from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import RunStarted, TaskScored
 from bioeval_tui.record.masking import masking
+from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own
 from bioeval_tui.record.state import ConversationState, RunState
@@ -367,7 +368,8 @@ class _Draft:
         job = self.job
         if self.own:
             job = _resolved_job(job, self.started, self.talk.key.trial)
-        data = _minimal_data(job)
+        drawn = next((each.persona_facts for each in self.both if each.persona_facts), None)
+        data = _minimal_data(job, drawn)
         # What failed in the other condition, too: with one alone, a careless agent would pass
         # there.
         checks = chain.from_iterable(talk.final_checks.items() for talk in self.both)
@@ -574,18 +576,30 @@ def _tolerant(words: str) -> str:
     return f"{before}{inner}{after}"
 
 
-def _minimal_data(job: EvaluationJob) -> dict[str, Any]:
+def _minimal_data(job: EvaluationJob, drawn: PersonaFacts | None) -> dict[str, Any]:
     """Return the data of a job as one would write it: without defaults, without a table of cases,
-    whose row fills it in.
+    whose row fills it in, and with the facts that its persona held back as they were `drawn`.
     """
-    # The voice has the persona's manner by now: only its name, and which facts it gives, are still
-    # to be said.
-    personas = tuple(Persona(name=each.name, tells=each.tells) for each in job.personas)
+    # The voice has the persona's manner by now: only its name, rules, and which facts it gives, are
+    # still to be said.
+    personas = tuple(
+        Persona(name=each.name, tells=each.tells, rules=each.rules, facts=_as_drawn(each, drawn))
+        for each in job.personas
+    )
     job = job.model_copy(update={"cases": None, "personas": personas})
     snapshot = job_snapshot(job, exclude_defaults=True)
     if job.rubric and job.scorer.prompt == RUBRIC_PROMPT:
         del snapshot["scorer"]["prompt"]
     return {key: value for key, value in snapshot.items() if value != {}}
+
+
+def _as_drawn(persona: Persona, drawn: PersonaFacts | None) -> PersonaFactsConfig | None:
+    """Return what a persona does to the facts, with those that it held back: another seed would
+    draw others.
+    """
+    if persona.facts is None or drawn is None:
+        return persona.facts
+    return persona.facts.model_copy(update={"holds_back": drawn.held_back})
 
 
 def _names(part: Mapping[str, Any]) -> Iterator[str]:

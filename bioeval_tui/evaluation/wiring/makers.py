@@ -23,7 +23,12 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import endpoints, records
-from bioeval_tui.evaluation.wiring.placebo import draw_placebo, yoked_plugin, yoked_script
+from bioeval_tui.evaluation.wiring.placebo import (
+    draw_placebo,
+    unknowing,
+    yoked_plugin,
+    yoked_script,
+)
 from bioeval_tui.guards import (
     asks_for,
     brings_up_nothing,
@@ -47,6 +52,7 @@ from bioeval_tui.peers.models.prompting import (
     shown_to_judge,
 )
 from bioeval_tui.peers.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
+from bioeval_tui.peers.persona_facts import KeepingScript, draw_persona_facts
 from bioeval_tui.peers.placebo import Placebo
 from bioeval_tui.peers.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.peers.retry import MODEL_RULE
@@ -65,6 +71,7 @@ from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import Fault
 from bioeval_tui.record.model_families import family_note
 from bioeval_tui.record.participants import judge_name
+from bioeval_tui.record.persona_facts import PersonaFacts
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.medal_assertions import MedalGrader
@@ -316,7 +323,9 @@ class Makers:
             job = self.plan.trial_plan(trial).job
         is_placebo = job.condition(condition).is_placebo
         if job.evaluator.kind == "scripted":
-            script = ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
+            script: Evaluator = ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
+            if (drawn := self._persona_facts(job, trial)) is not None:
+                script = KeepingScript(script, job, drawn, unknowing(job))
             if is_placebo:
                 return yoked_script(script, job, self._placebo(job, trial))
             return script
@@ -326,16 +335,7 @@ class Makers:
                 self.control.conversation(condition).person = person.say
             return person
         if job.evaluator.kind != "llm":
-            make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            known = job.facts if is_placebo else job.condition(condition).known(job.facts)
-            seen = evaluator_job(job, known, condition)
-            evaluator: Evaluator = wrap_plugin(
-                "evaluator", job.evaluator.kind, lambda: make_evaluator(seen)
-            )
-            if is_placebo:
-                placebo = self._placebo(job, trial)
-                return yoked_plugin(evaluator, job, placebo, newly_disclosed_facts)
-            return evaluator
+            return self._plugin_user(job, condition, trial)
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.peers.models.evaluator import LLMEvaluator
 
@@ -348,6 +348,23 @@ class Makers:
             model = job.evaluator.model  # the user of this trial
         return LLMEvaluator(asked, model=model, job_dir=self.job_dir, chat=self._evaluator_chat)
 
+    def _plugin_user(self, job: EvaluationJob, condition: Condition, trial: int) -> Evaluator:
+        make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
+        held = job.condition(condition)
+        every = range(1, len(job.facts) + 1)
+        known = [number for number in every if held.is_placebo or held.knows(number)]
+        facts = tuple(job.facts[number - 1] for number in known)
+        if (drawn := self._persona_facts(job, trial)) is not None:
+            facts = drawn.known_facts(job.facts, known)
+        seen = evaluator_job(job, facts, condition)
+        evaluator: Evaluator = wrap_plugin(
+            "evaluator", job.evaluator.kind, lambda: make_evaluator(seen)
+        )
+        if not held.is_placebo:
+            return evaluator
+        told = job.model_copy(update={"facts": facts})
+        return yoked_plugin(evaluator, told, self._placebo(job, trial), newly_disclosed_facts)
+
     def _placebo(self, job: EvaluationJob, trial: int) -> Placebo:
         return draw_placebo(job, self._seed(job), trial)
 
@@ -358,8 +375,18 @@ class Makers:
         return job.seed or 0
 
     def placebo_texts(self, job: EvaluationJob, trial: int) -> tuple[str, ...]:
-        """Return what the placebo's user tells in a trial in the place of each fact."""
-        return self._placebo(job, trial).texts(job.facts)
+        """Return what the placebo's user tells in a trial in the place of each fact that is told
+        with the facts.
+        """
+        told = job.facts
+        if (drawn := self._persona_facts(job, trial)) is not None:
+            told = drawn.known_facts(job.facts, range(1, len(job.facts) + 1))
+        return self._placebo(job, trial).texts(told)
+
+    def _persona_facts(self, job: EvaluationJob, trial: int) -> PersonaFacts | None:
+        """Return which of all facts the job's persona holds back or gets wrong in a trial."""
+        every = range(1, len(job.facts) + 1)
+        return draw_persona_facts(job, self._seed(job), trial, every)
 
     def evaluator_models(self) -> tuple[str, ...]:
         """Return the models that play the user, one in each conversation."""

@@ -186,8 +186,12 @@ def draw_placebo(job: EvaluationJob, seed: int, trial: int) -> Placebo:
     among = _among(job)
     if not among:
         raise UsageError("every placebo text has to do with this case: write `placeboFacts`")
-    unknowing = UNKNOWING.get(job_language(job).code, UNKNOWING["en"])
-    return Placebo(among, f"{seed}/{trial}/placebo", unknowing)
+    return Placebo(among, f"{seed}/{trial}/placebo", unknowing(job))
+
+
+def unknowing(job: EvaluationJob) -> str:
+    """Return how a script says, in the language of its job, that it does not know."""
+    return UNKNOWING.get(job_language(job).code, UNKNOWING["en"])
 
 
 def yoked_script(script: Evaluator, job: EvaluationJob, placebo: Placebo) -> Evaluator:

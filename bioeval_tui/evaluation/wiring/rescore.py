@@ -555,7 +555,9 @@ class Rescorer:
         )
         after = talk.observations[-1].object_context if talk.observations else None
         messages = sent_messages(talk, self.job.evaluator.signoff)
-        return judge_view(self.job_of(talk), talk.key.condition, messages, before, after)
+        return judge_view(
+            self.job_of(talk), talk.key.condition, messages, before, after, talk.persona_facts
+        )
 
     def make_judge(self) -> Judge:
         """Return the judge, to be closed by the caller.

@@ -25,6 +25,7 @@ from bioeval_tui.peers.models.prompting import (
     find_prompt,
     judge_context,
     render_prompt,
+    rules_of_user,
     shows_example,
 )
 from bioeval_tui.peers.models.quotations import locate, only_of_the_user, plain_form
@@ -126,7 +127,10 @@ class LLMJudge:
         model = self._models[0]
         users = [message.message for message in view.transcript if message.role == "user"]
         instructions = _Instructions(find_prompt(FAULTS_PROMPT, None), view, self._chat.templates)
-        options, schema = self._options(view, 1), faults_schema(users)
+        kinds: tuple[str, ...] = FAULT_KINDS
+        if rules_of_user(view.job):
+            kinds = (*kinds, BROKEN_RULE)
+        options, schema = self._options(view, 1), faults_schema(users, kinds)
 
         async def ask(text: str) -> ChatAnswer:
             messages = [{"role": "system", "content": text}, {"role": "user", "content": LIST_ALL}]
@@ -582,6 +586,8 @@ FAULT_KINDS = (
     "repetition",
     "non_answer",
 )
+BROKEN_RULE = "broken_rule"
+"""The kind of a fault against a persona's rules, listed only if it has any."""
 MOST_FAULTS = 20
 """At most so many faults of one conversation are kept; more of a list are a model that does not
 stop.
@@ -592,16 +598,16 @@ checked afterwards.
 """
 
 
-def faults_schema(users: Sequence[int]) -> dict[str, Any]:
+def faults_schema(users: Sequence[int], kinds: Sequence[str]) -> dict[str, Any]:
     """Return the JSON Schema of the list, in the strict subset that providers support, for these
-    messages of the user.
+    messages of the user and kinds of faults.
     """
     number: dict[str, Any] = {"type": "integer"}
     if 0 < len(users) < MOST_NUMBERED:
         number["enum"] = list(users)
     fault = {
         "message": number,
-        "kind": {"type": "string", "enum": list(FAULT_KINDS)},
+        "kind": {"type": "string", "enum": list(kinds)},
         "quote": {"type": "string"},
     }
     return object_schema(
@@ -633,7 +639,7 @@ def read_faults(text: str, transcript: Sequence[TranscriptMessage], judge: str) 
         kind, quote = str(entry.get("kind")), str(entry.get("quote") or "")
         named = [message for message in users if message.message == entry.get("message")]
         place = None
-        if kind in FAULT_KINDS and quote.strip():
+        if kind in (*FAULT_KINDS, BROKEN_RULE) and quote.strip():
             place = locate(quote, named) or locate(quote, users)
         if place is None:
             refused += 1

@@ -195,7 +195,8 @@ def judge_context(
     They are `config`, `transcript`, `example` (as published), `facts`, `condition`, `judged` (what
     is scored in this condition: `number`, `text`, `criteria`), `placebo` (whether the user was told
     to talk to no purpose), `boundary`, and the agent's `tools`,
-    `events` and `state` (`before`, `after`), which are empty if `scorer.context` excludes them.
+    `events` and `state` (`before`, `after`), which are empty if `scorer.context` excludes them;
+    `known` has the facts as the user's persona has them, and `rules` what it keeps to.
     `example` and `judged` have only the `wanted` tasks, all if it is None.
     """
     config = view.job.model_dump(mode="json", by_alias=True)
@@ -215,10 +216,17 @@ def judge_context(
         events = other_events(view.transcript)
         before, after = view.state_before, view.state_after
     state = {"before": state_text(before, room.state), "after": state_text(after, room.state)}
+    known: Sequence[str] = view.job.facts
+    if (drawn := view.persona_facts) is not None:
+        known = drawn.known_to_user(view.job.facts)
+        told = enumerate(view.job.facts, start=1)
+        config["facts"] = [drawn.explained(number, fact) for number, fact in told]
     return _context(
         config,
         _messages(view.transcript, room.message),
         facts=config["facts"],
+        known=list(known),
+        rules=list(rules_of_user(view.job)),
         condition=without_control(view.condition),
         placebo=view.condition == PLACEBO_NAME,
         judged=[
@@ -234,6 +242,13 @@ def judge_context(
         events=shorten_list(events, room.calls),
         state=state,
     )
+
+
+def rules_of_user(job: EvaluationJob) -> tuple[str, ...]:
+    """Return the rules of the persona that a job, filled in from its case, has."""
+    if len(job.personas) == 1:
+        return job.personas[0].rules
+    return ()
 
 
 def _messages(transcript: Sequence[TranscriptMessage], most: int) -> list[dict[str, Any]]:

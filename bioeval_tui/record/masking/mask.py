@@ -124,7 +124,7 @@ FREE = frozenset(
     {"object_context", "generation", "observed", "expected", "verdicts", "data", "record",
         "attributes",
      "answer", "arguments", "extraBody", "given", "headers", "headersEnv", "maxCalls", "options",
-     "parameters", "resource"}
+     "parameters", "resource", "wrong"}
 )  # fmt: skip
 """Fields of events and of jobs with arbitrary content, whose numbers may identify people, too."""
 
@@ -138,7 +138,7 @@ JOB_KEYS = frozenset(
         "evidence", "exam", "expected", "expression",
         "fails",
         "extraBody", "fact", "facts", "fhir", "file", "function", "greetings", "guards", "headers",
-        "headersEnv", "how", "id",
+        "headersEnv", "holdsBack", "how", "id",
         "invariant", "itemsPerRequest", "kind", "knowledgeUrl", "language", "lines", "literacy",
         "match", "maxCalls",
         "maxMessageLength",
@@ -154,9 +154,10 @@ JOB_KEYS = frozenset(
         "tasks",
         "telemetry", "tells", "tellsToolCalls", "temperature", "template", "text", "timeline",
         "timeoutMs", "toolCalls",
-        "tools", "topP", "turn", "type", "url", "user", "userFaults", "voice", "waitMs", "weight",
+        "tools", "topP", "turn", "type", "until", "url", "user", "userFaults", "voice", "waitMs",
+        "weight",
         "when", "where", "who",
-        "withheldCriteria", "words",
+        "withheldCriteria", "words", "wrong",
     }
 )  # fmt: skip
 """The keys of a job's schema, which the mask cannot know otherwise.

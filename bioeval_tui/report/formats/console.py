@@ -242,6 +242,8 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
             _print_parts(talk, console)
     _print_tasks(talks, console)
     _print_assertions(talks, console)
+    for line in result.trial(trial).facts_kept:
+        console.print(Text(line), soft_wrap=True)
     if told := result.trial(trial).words_told:
         each = zip(result.trial(trial).titles, told, strict=True)
         line = ", ".join(f"{number} {title}" for title, number in each)

@@ -364,6 +364,8 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
             *table(["fact", *map(escape, trial.titles)], rows),
             "",
         ]
+        if trial.facts_kept:
+            lines += [*(f"- {escape(line)}" for line in trial.facts_kept), ""]
     if trial.medals:
         lines += [f"{level} Graded submissions", "", *map(_graded, trial.medals), ""]
     return lines + _conversations(trial, level)

@@ -305,6 +305,7 @@ def rows(result: RunResult, trial: TrialResult) -> list[Row]:
         *_task_rows(trial),
         *_assertion_rows(trial),
         _fact_row(both),
+        *(Row("  ", Cell(line, "quiet"), {}) for line in trial.facts_kept),
         *_word_rows(trial),
         *(Row("! ", note, {}) for note in notes(result)),
     ]

@@ -104,13 +104,17 @@ def calling(body: dict[str, Any]) -> srv.Answer:
     since = [message["role"] for message in body["messages"]][::-1].index("user")
     if since < 8:
         name = ("look", "save")[since // 2 % 2]
-        return srv.call_tool(name, {"n": since})
+        return srv.call_tool(name, {"n": since}, call_id=f"c{len(body['messages'])}")
     return srv.say("The dose is 5 mg.")
 
 
-async def held(server: OpenAIServer, folder: Path, **options: Any) -> WholeRun:
+async def held(
+    server: OpenAIServer, folder: Path, *, trials: int = 3, seed: int = 7, records: bool = True
+) -> WholeRun:
     server.otherwise = calling
-    return await hold(yaml.safe_dump(JOB), folder, agent_url=server.url, trials=3, **options)
+    job = JOB | {"target": JOB["target"] | {"recordEvents": records}}
+    options = {"agent_url": server.url, "trials": trials, "seed": seed}
+    return await hold(yaml.safe_dump(job), folder, **options)
 
 
 async def test_the_same_calls_fail_in_both_conditions_and_when_the_run_is_repeated(
@@ -150,6 +154,10 @@ async def test_every_view_says_at_its_turn_which_call_failed(
     server: OpenAIServer, tmp_path: Path
 ) -> None:
     run = await held(server, tmp_path)
+    (tmp_path / "short").mkdir()
+    short = await held(server, tmp_path / "short", trials=1, records=False)
+    bare = short.result["conditions"]["withheld"]["trials"][0]["tool_failures"]
+    assert bare == run.result["conditions"]["withheld"]["trials"][0]["tool_failures"]
     for kind in ("html", "md"):
         shown = document_of(kind, load_run(run.path))
         assert "the job made save fail: its answer was cut off" in shown

@@ -249,6 +249,11 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.UserErred(2, 20, (("non_answer", 3), ("gave_up", 1)), 1),
         "the simulated user erred in 2 of 20 conversations: non answer 3, gave up 1 (1 found by "
         "the judge)"),
+    (of.FactsKept("forgetful", 1, 2), "the user held back 1 of 2 facts (persona forgetful)"),
+    (of.FactsKept("wary", 2, 2, "asked_twice"),
+        "the user held back 2 of 2 facts until asked twice (persona wary)"),
+    (of.FactsKept("confused", 0, 1, "never", (("5 mg", "50 mg"),)),
+        "the user held back none of 1 fact and got 1 wrong: “50 mg” for “5 mg” (persona confused)"),
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
