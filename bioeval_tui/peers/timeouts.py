@@ -75,8 +75,8 @@ class Exchange:
         self._stateless = stateless
         others = _under_way.setdefault(host, WeakSet())
         self._crowded = len(others) > 0
-        for other in others:
-            other._crowded = True
+        if len(others) == 1:  # of several, the first was marked when the second began
+            next(iter(others))._crowded = True
         others.add(self)
         self.started = time.monotonic()
         self.head = b""
