@@ -7,6 +7,7 @@ The engine, the recording and the results are those of the command line: runs ap
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import inspect
 from collections.abc import Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +33,7 @@ from bioeval_tui.cli.options import board, request_of
 from bioeval_tui.cli.run import run as command
 from bioeval_tui.evaluation.engine.event_loop import fair_loop
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
+from bioeval_tui.evaluation.wiring.cluster import on_cluster
 from bioeval_tui.evaluation.wiring.start import (
     batch_hosts,
     conversations_in,
@@ -188,8 +190,13 @@ async def _evaluate(request: RunRequest, stop: asyncio.Event, *, progress: bool)
     settings = Settings.from_environment()
     spec = spec_of(request, settings.runs_dir)
     prepared = prepare_batch(spec, settings)
-    show = open_progress(progress, batch_hosts(prepared), conversations_in(prepared))
-    await run_followed(run_prepared(prepared, spec, settings, stop=stop), spec, settings, show)
+    with contextlib.ExitStack() as opened:
+        opening = on_cluster(spec, prepared, settings)
+        # It waits for the cluster, and the loop may be the caller's.
+        cluster = await asyncio.to_thread(opened.enter_context, opening)
+        prepared = cluster.prepared
+        show = open_progress(progress, batch_hosts(prepared), conversations_in(prepared))
+        await run_followed(run_prepared(prepared, spec, settings, stop=stop), spec, settings, show)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
     return _loaded([path for path in paths if path.exists()], settings)
 

@@ -23,6 +23,7 @@ from bioeval_tui.base.widths import padded
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.engine.event_loop import run_fairly
 from bioeval_tui.evaluation.engine.interface import EngineSpec
+from bioeval_tui.evaluation.wiring.cluster import OnCluster, on_cluster
 from bioeval_tui.evaluation.wiring.estimate import estimate_batch
 from bioeval_tui.evaluation.wiring.resuming import rerun_offer
 from bioeval_tui.evaluation.wiring.start import (
@@ -215,7 +216,23 @@ def run_headless(
         # a rubric that comes from the cases is not known yet
         if run.plan.job.judged or not run.plan.job.rubric:
             rules.require_tasks(len(run.plan.job.judged), run.plan.job_name)
-    print_lines(said_before(prepared), talk)
+    with on_cluster(spec, prepared, settings) as cluster:
+        return _run_checked(cluster, spec, settings, gate, talk, as_json=as_json, verbose=verbose)
+
+
+def _run_checked(
+    cluster: OnCluster,
+    spec: EngineSpec,
+    settings: Settings,
+    gate: Gate,
+    talk: Console,
+    *,
+    as_json: bool,
+    verbose: bool,
+) -> int:
+    """Run a batch in which nothing is wrong; see `run_headless`."""
+    prepared = cluster.prepared
+    print_lines([*said_before(prepared), *cluster.said], talk)
     several_trials = sum(run.plan.trials for run in prepared) > 1
     progress = BatchProgress(
         talk,

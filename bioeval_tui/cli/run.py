@@ -154,11 +154,11 @@ def _until_decided(request: RunRequest, fail_under: tuple[str, ...]) -> RunReque
 
 
 def _is_headless(options: dict[str, Any]) -> bool:
-    """Whether to run headlessly: thresholds and files for CI imply it, and so does the lack of a
-    terminal.
+    """Whether to run headlessly: thresholds, files for CI and a cluster imply it, and so does the
+    lack of a terminal.
     """
     return (
-        any(options[name] for name in ("headless", "as_json", *THRESHOLDS))
+        any(options[name] for name in ("headless", "scheduler", "as_json", *THRESHOLDS))
         or bool(gate_files(options))
         or not has_screen()
     )

@@ -36,6 +36,14 @@ class LimitReachedError(BioevalError):
     """
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Calls that were made, by peer, and their cost in dollars."""
+
+    calls: Mapping[Peer, int] = field(default_factory=dict)
+    cost: float = 0.0
+
+
 class SpendingBudget:
     """Counts calls and cost, and may forbid further ones; this one is without a limit."""
 
@@ -50,6 +58,14 @@ class SpendingBudget:
 
     def stop(self, why: str) -> None:
         """Allow no further call. Raises `LimitReachedError` if there is a batch to stop."""
+
+    @property
+    def spent(self) -> Spent:
+        """What the whole batch has spent so far."""
+        return Spent()
+
+    def add(self, spent: Spent) -> None:
+        """Add what was spent elsewhere."""
 
     def place(self, peer: Peer) -> AbstractAsyncContextManager[None]:
         """Return what is entered while a peer is asked something, which may wait for its turn."""
@@ -256,6 +272,17 @@ class RunBudget(SpendingBudget):
         """Allow the batch no further call. Raises `LimitReachedError`."""
         self.whole.stopped = why
         raise LimitReachedError(why)
+
+    @property
+    def spent(self) -> Spent:
+        """What the whole batch has spent so far."""
+        return Spent(dict(self.whole.calls), self.whole.cost)
+
+    def add(self, spent: Spent) -> None:
+        """Add what was spent elsewhere."""
+        for peer, calls in spent.calls.items():
+            self.whole.calls[peer] += calls
+        self.whole.cost += spent.cost
 
     def place(self, peer: Peer) -> AbstractAsyncContextManager[None]:
         """Return what is entered while a peer is asked something: a place, if they are limited."""

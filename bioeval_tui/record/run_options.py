@@ -284,6 +284,14 @@ class RunOptions:
         ),
     ] = None  # fmt: skip
     """None is one, or both conditions of a trial if `parallel`."""
+    scheduler: Annotated[
+        str | None,
+        Option(
+            help="Hold the conversations on the workers of a Dask cluster, such as"
+                 " tcp://host:8786; headless.",
+            flag="--scheduler", group=_LIMITS, metavar="URL",
+        ),
+    ] = None  # fmt: skip
     requests_per_minute: Annotated[
         float | None,
         Option(

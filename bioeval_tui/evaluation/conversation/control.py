@@ -69,6 +69,8 @@ class Control:
             condition: set() for condition in conditions
         }
         self.on_action: Callable[[str, Condition | None, str, str], None] = lambda *_: None
+        self.only_cancels = ""
+        """Why the run can only be cancelled, as a whole; empty if it takes every intent."""
         self._beginning: asyncio.Task[Any] | None = None
 
     @property
@@ -120,6 +122,8 @@ class Control:
             return f"unknown intent; known are {', '.join(INTENTS)}"
         if condition is not None and condition not in self._by_condition:
             return "this run has no such condition"
+        if self.only_cancels and (kind != "cancel" or condition is not None):
+            return self.only_cancels
         control = None if condition is None else self._by_condition[condition]
         if kind in ("take_over", "say", "give_back") and control is None:
             return f"{kind} needs a condition"

@@ -29,7 +29,7 @@ from bioeval_tui.peers.seams import (
 from bioeval_tui.peers.spending import UNLIMITED, SpendingBudget
 from bioeval_tui.peers.traces import RunTraces
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition
-from bioeval_tui.record.events import EventBase, JobCase, ModelServed, RunEvent
+from bioeval_tui.record.events import EventBase, JobCase, ModelServed, RunEvent, with_fields
 from bioeval_tui.record.participants import Peer
 from bioeval_tui.record.persona_facts import PersonaFacts
 
@@ -268,6 +268,17 @@ class Emitter:
         self.sink.append(event)  # type: ignore[arg-type]
         self._on_event(event)  # type: ignore[arg-type]
         return event
+
+    def take(self, event: RunEvent) -> None:
+        """Pass an event on that was recorded elsewhere, with the next number of this run.
+
+        Which model answered is recorded once for each name, whoever saw it.
+        """
+        if isinstance(event, ModelServed):
+            self.model_served(event.peer, event.asked, event.served)
+            return
+        self._seq += 1
+        self.sink.append(with_fields(event, seq=self._seq))
 
     def model_served(self, peer: Peer, asked: str, served: str) -> None:
         """Record which model answered, once for each name."""

@@ -380,7 +380,8 @@ class JobRun:
         """
         self.decided_early = False
         self._told: set[str] = set()
-        self._exam: events.JudgeExamined | None = None
+        self.examined: events.JudgeExamined | None = None
+        """The judge's exam, if there was one."""
         self._examining = asyncio.Lock()
         parts.sessions.recall(plan.run_id, plan.agent, earlier.sessions)
 
@@ -407,22 +408,31 @@ class JobRun:
             self.not_clean(SEEN_BY_OTHERS)
         if self.parts.next_round is not None:
             await self._hold_rounds(self.parts.next_round)
-        elif self.plan.shared_agent > 1:
-            await self._several_at_once(iter(trials))
         else:
-            for trial in trials:
-                await self._trial(trial)
+            await self.hold(trials)
         with contextlib.suppress(RunCancelledError), self.control.beginning():
             await self._judge_sentinels(after=True)
         if self.parts.traces is not None and (strangers := self.parts.traces.close()):
             self.emitter.emit(events.Warned, code="spans", message=strangers)
-        if gaps := self.parts.watchdog.long_gaps(self.began):
-            self.emitter.emit(events.Warned, code="blocked", message=_long_gaps(gaps))
+        self.note_gaps()
         await self.emitter.written()
         earlier = Earlier(self.records, self.attempts, self.clean, self.compared)
         return end_run(
             self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early
         )
+
+    async def hold(self, trials: Sequence[int]) -> None:
+        """Hold these trials, and nothing that a run does once, before or after them."""
+        if self.plan.shared_agent > 1:
+            await self._several_at_once(iter(trials))
+        else:
+            for trial in trials:
+                await self._trial(trial)
+
+    def note_gaps(self) -> None:
+        """Record how often and how long this program did not run, if it was for long."""
+        if gaps := self.parts.watchdog.long_gaps(self.began):
+            self.emitter.emit(events.Warned, code="blocked", message=_long_gaps(gaps))
 
     async def _several_at_once(self, trials: Iterator[int]) -> None:
         """Run trials, as many at once as conversations: one that waits between its conditions keeps
@@ -458,7 +468,7 @@ class JobRun:
             fields = (None if anew else exam.remembered(asked, folder)) or await exam.hold_exam(
                 asked, judge, self.plan.limits.judge_s, self.parts.budget, folder
             )
-        self._exam = self.emitter.emit(events.JudgeExamined, **fields)
+        self.examined = self.emitter.emit(events.JudgeExamined, **fields)
 
     async def judge_refusal(self, judge: str) -> str:
         """Return why the verdicts of a judge, as served, do not count; empty if they do.
@@ -467,11 +477,15 @@ class JobRun:
         name.
         """
         async with self._examining:
-            if self._exam is not None and self._exam.remembered and self._exam.judge != judge:
+            if (
+                self.examined is not None
+                and self.examined.remembered
+                and self.examined.judge != judge
+            ):
                 await self._hold_exam(anew=True)
-        if self._exam is None:
+        if self.examined is None:
             return ""
-        return self._exam.refusal
+        return self.examined.refusal
 
     async def _judge_sentinels(self, *, after: bool) -> None:
         """Ask the judge about conversations with known verdicts, if the job wants it.
@@ -714,7 +728,7 @@ class JobRun:
 
         Of the same thing, it is said once.
         """
-        if what not in self._told:
+        if self._told.isdisjoint((what, message)):
             self._told.add(what)
             self.not_clean(message)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.intents import listen, what_helps
+from bioeval_tui.evaluation.conversation.on_workers import Part, RunOnWorkers, Unit, Workers
 from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Earlier, Resumption
 from bioeval_tui.evaluation.conversation.run_job import JobRun, end_run, started_fields
@@ -28,13 +30,13 @@ from bioeval_tui.evaluation.conversation.sessions import Sessions
 from bioeval_tui.evaluation.conversation.standstill import Watchdog
 from bioeval_tui.evaluation.engine.pace import LONGEST_PAUSE_S, Cut, Pace, tell_paces
 from bioeval_tui.peers.seams import wrap
-from bioeval_tui.peers.spending import CallBudget, Rates, RunBudget
+from bioeval_tui.peers.spending import CallBudget, Rates, RunBudget, Spent
 from bioeval_tui.peers.traces import RunTraces, Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.events import CANCELLED_AT_START, RunEvent
+from bioeval_tui.record.events import CANCELLED_AT_START, RunEvent, read_event, write_event
 from bioeval_tui.record.participants import Peer
-from bioeval_tui.record.recorder import Recorder
+from bioeval_tui.record.recorder import Recorder, drop_prompts
 from bioeval_tui.record.runs import LiveInfo, process_start, recording_path, remove_live, write_live
 
 DISK_S = 0.5
@@ -72,6 +74,8 @@ class PreparedRun:
     """The port on which the agent's spans are received; None if they are not."""
     shares_graph: Callable[[], Awaitable[bool]] = _never
     """Called only for concurrent conversations: returns whether they share a graph."""
+    workers: Workers | None = None
+    """The workers that hold the conversations; None if this process does."""
 
 
 class Stopping(Protocol):
@@ -136,6 +140,15 @@ class _Batch:
     rounds: _Rounds | None = None
     traces: Traces | None = None
 
+    def limit_paces(self, per_minute: float | None, longest_pause_s: float) -> None:
+        """Limit the requests under way, and those sent a minute, to the agent and to all models."""
+        if self.at_once == 1 and not per_minute:
+            return
+        self.paces["agent"], models = (
+            Pace(self.at_once, per_minute, longest_pause_s=longest_pause_s) for _ in range(2)
+        )
+        self.paces |= {"evaluator": models, "judge": models}
+
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         async with self.talks:
@@ -193,11 +206,7 @@ async def run_batch(
         rounds=rounds,
         traces=traces,
     )
-    if at_once > 1 or per_minute:
-        batch.paces["agent"], models = (
-            Pace(at_once, per_minute, longest_pause_s=longest_pause_s) for _ in range(2)
-        )
-        batch.paces |= {"evaluator": models, "judge": models}
+    batch.limit_paces(per_minute, longest_pause_s)
     watching = asyncio.create_task(batch.watchdog.watch())
     try:
         ends = await asyncio.gather(*(_run_one(run, batch) for run in runs), return_exceptions=True)
@@ -207,6 +216,85 @@ async def run_batch(
     if problems:
         raise problems[0]
     return [item for item in ends if isinstance(item, events.RunEnded)]
+
+
+class _Lines:
+    """Where a part's events go: lines in memory, which a worker gives back as a whole."""
+
+    def __init__(self, *, keep_prompts: bool) -> None:
+        self.lines: list[bytes] = []
+        self._keep_prompts = keep_prompts
+
+    def append(self, event: RunEvent) -> None:
+        kept = event if self._keep_prompts else drop_prompts(event)
+        if kept is not None:
+            self.lines.append(write_event(kept))
+
+    async def written(self) -> None:
+        return
+
+
+async def hold_part(
+    run: PreparedRun,
+    unit: Unit,
+    *,
+    stop: asyncio.Event,
+    budget: CallBudget,
+    longest_pause_s: float = LONGEST_PAUSE_S,
+) -> Part:
+    """Hold a unit's conversations of a run that another process records, as `run_batch` would.
+
+    `budget` has the batch's limits and what it has spent so far. Setting `stop` cancels the
+    conversations in progress.
+
+    Raises:
+        BioevalError: the parts of the run cannot be opened.
+    """
+    began, at_once = time.monotonic(), run.plan.shared_agent
+    batch = _Batch(at_once, Path(), stop, budget, asyncio.Semaphore(1), asyncio.Semaphore(at_once))
+    batch.limit_paces(run.requests_per_minute, longest_pause_s)
+    for pace in set(batch.paces.values()):
+        # The unit before this one may have sent its last request just now.
+        pace.charge()
+    sink, control = _Lines(keep_prompts=run.keep_prompts), Control(run.plan.conditions)
+    emitter = Emitter(
+        run.plan.run_id, sink, on_event=lambda event: _slow_down(event, batch, emitter)
+    )
+
+    async def cancel_when_stopped() -> None:
+        await stop.wait()
+        control.act("cancel", sender="the run")
+
+    helpers = [
+        asyncio.create_task(batch.watchdog.watch()),
+        asyncio.create_task(cancel_when_stopped()),
+    ]
+    before = RunBudget(budget, run.rates).spent
+    try:
+        with control.beginning():
+            opening = contextlib.AsyncExitStack()
+            parts = await opening.enter_async_context(run.open_parts(control))
+        async with opening:
+            job_run = JobRun(run.plan, _limit_parts(parts, run, batch), emitter, control)
+            if unit.exam:
+                examined = read_event(unit.exam)
+                assert isinstance(examined, events.JudgeExamined)
+                job_run.examined = examined
+            await job_run.hold(unit.trials)
+            job_run.note_gaps()
+    except RunCancelledError:
+        return Part(stopped=CANCELLED_AT_START)
+    finally:
+        for helper in helpers:
+            helper.cancel()
+    calls = {peer: made - before.calls.get(peer, 0) for peer, made in budget.calls.items()}
+    return Part(
+        b"".join(sink.lines),
+        Spent(calls, budget.cost - before.cost),
+        time.monotonic() - began,
+        None if job_run.compared is None else tuple(sorted(job_run.compared)),
+        job_run.stopped,
+    )
 
 
 async def _share_a_graph(runs: Sequence[PreparedRun]) -> bool:
@@ -223,7 +311,7 @@ async def _run_one(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
     async with contextlib.AsyncExitStack() as opened:
         if batch.rounds is not None:
             opened.push_async_callback(batch.rounds.leave)
-        if not apart and await run.shares_graph():
+        if not apart and run.workers is None and await run.shares_graph():
             plan = replace(run.plan, shared_agent=1)
             run = replace(run, plan=plan, warnings=(*run.warnings, ONE_AT_A_TIME))
             await opened.enter_async_context(batch.graph)
@@ -239,9 +327,10 @@ async def _run_one(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
             async with contextlib.AsyncExitStack() as stack:
                 with control.beginning():
                     parts = await stack.enter_async_context(run.open_parts(control))
-                return await JobRun(
-                    run.plan, _limit_parts(parts, run, batch), emitter, control, earlier
-                ).run()
+                parts = _limit_parts(parts, run, batch)
+                if run.workers is not None:
+                    return await RunOnWorkers(run.plan, parts, emitter, control, run.workers).run()
+                return await JobRun(run.plan, parts, emitter, control, earlier).run()
         except RunCancelledError:
             return end_run(
                 run.plan, emitter, earlier or Earlier({}, {}), stopped=CANCELLED_AT_START
@@ -284,9 +373,7 @@ async def _recording(
     def emitted(event: RunEvent) -> None:
         if batch.rounds is not None:
             batch.rounds.stopping.take(event)
-        cut = tell_paces(batch.paces, event)
-        if cut is not None and cut.after < cut.before and isinstance(event, events.RequestFailed):
-            _warn_slower(emitter, event.peer, cut)
+        _slow_down(event, batch, emitter)
 
     emitter = Emitter(
         run.plan.run_id, recorder, after_seq=resumed.after_seq if resumed else 0, on_event=emitted
@@ -381,6 +468,13 @@ def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
     # Of a judge, each request takes a place: how many a verdict needs depends on what is judged.
     places: dict[Peer, Callable[[], AbstractAsyncContextManager[None]]] = {"judge": models.request}
     return replace(parts, budget=RunBudget(batch.budget, run.rates, places))
+
+
+def _slow_down(event: RunEvent, batch: _Batch, emitter: Emitter) -> None:
+    """Let the pace of a peer follow what an event says of it, and record when it is reduced."""
+    cut = tell_paces(batch.paces, event)
+    if cut is not None and cut.after < cut.before and isinstance(event, events.RequestFailed):
+        _warn_slower(emitter, event.peer, cut)
 
 
 def _warn_slower(emitter: Emitter, peer: str, cut: Cut) -> None:

@@ -478,6 +478,19 @@ class Makers:
             models.insert(0, self.agent_url)
         return tuple(dict.fromkeys([*hosts, *proxy_phrases(models)]))
 
+    def called_urls(self) -> list[tuple[str, str]]:
+        """Return whom the conversations call by HTTP, as far as that is known: what it is, and its
+        URL.
+        """
+        called = [("agent", self.agent_url)]
+        called += [("evaluator's model", url) for url in self._model_urls("evaluator")]
+        called += [("judge's model", url) for url in self._model_urls("judge")]
+        if self._hands_texts():
+            called.append(("knowledge service", self.knowledge_url()))
+        called.append(("agent's state", self.job.target.object_context_url or ""))
+        called.append(("FHIR server", records.fhir_url(self.job, self.agent_url)))
+        return [(name, url) for name, url in called if url]
+
     def judge_hosts(self) -> tuple[str, ...]:
         """Return the hosts that receive the judge's input, and the proxies in between; none for the
         rules judge.

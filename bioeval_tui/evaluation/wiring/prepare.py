@@ -220,6 +220,16 @@ def assemble(
     )
 
 
+def open_anew(run: PreparedRun, spec: EngineSpec, job_dir: Path, settings: Settings) -> PreparedRun:
+    """Return a prepared run with parts of its own, which nobody has opened and closed before."""
+    makers = Makers(run.plan.job, job_dir, spec, spec.runs[0].model, settings)
+    makers.plan = run.plan
+    judge = makers.judge()
+    return replace(
+        run, open_parts=lambda control: _open_parts(spec, makers, judge, settings, control)
+    )
+
+
 async def _is_shared(spec: EngineSpec, makers: Makers, settings: Settings) -> bool:
     """Return whether the run's conversations would share a knowledge graph or a FHIR server."""
     if makers.job.fhir is not None:

@@ -9,7 +9,6 @@ task that Dask runs twice, because a worker died, is reported once.
 from __future__ import annotations
 
 import atexit
-import importlib
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from bioeval_tui.base.errors import InputError, NotMeasuredError, UnavailableError
+from bioeval_tui.base import clusters
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.files import below, write_whole
-from bioeval_tui.base.installation import install_command
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.batch.feeding import Backend, BatchItem, Result, not_graded_text
 from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
@@ -238,7 +237,6 @@ def grade_jsonl(
     return result.report_path, result.individual_dir
 
 
-CONNECT_TIMEOUT_S = 10
 _CHUNK = 32
 _CHUNKS_AHEAD = 4
 _RETRIES = 2
@@ -264,14 +262,7 @@ class ClusterBackend:
         memory_limit_mb: int | None,
         isolate: Isolate = "task",
     ) -> None:
-        try:
-            distributed: Any = importlib.import_module("distributed")
-        except ImportError:
-            command = install_command(["distributed"], "distributed")
-            raise NotMeasuredError(
-                f"--scheduler needs distributed: install with `{command}`"
-            ) from None
-        self._distributed = distributed
+        self._distributed = clusters.load_distributed()
         self._setup = (
             tuple(str(root.resolve()) for root in registry.tasks_dirs),
             str(registry.data_dir.resolve()),
@@ -280,16 +271,7 @@ class ClusterBackend:
             memory_limit_mb,
             isolate,
         )
-        try:
-            self._client: Any = distributed.Client(
-                scheduler, timeout=CONNECT_TIMEOUT_S, set_as_default=False
-            )
-            self._client.wait_for_workers(1, timeout=CONNECT_TIMEOUT_S)
-        except (OSError, ValueError, TimeoutError) as error:
-            reason = clean_line(str(error), 200)
-            raise UnavailableError(
-                f"the Dask scheduler {clean_line(scheduler, 100)} cannot be used: {reason}"
-            ) from None
+        self._client = clusters.connect(scheduler)
 
     def __enter__(self) -> Self:
         return self

@@ -73,9 +73,10 @@ def test_every_submission_is_reported_once_when_a_worker_is_killed(
 
 
 def test_an_unreachable_scheduler_is_one_sentence(tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bioeval_tui.base import clusters
     from bioeval_tui.grade.batch import run
 
-    monkeypatch.setattr(run, "CONNECT_TIMEOUT_S", 1)
+    monkeypatch.setattr(clusters, "CONNECT_TIMEOUT_S", 1)
     with pytest.raises(
         UnavailableError, match=r"the Dask scheduler tcp://127\.0\.0\.1:9 cannot be used"
     ):
