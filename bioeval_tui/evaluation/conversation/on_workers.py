@@ -205,7 +205,10 @@ class RunOnWorkers(JobRun):
         if self.control.all_cancelled:
             for key in product(self.plan.conditions, trials):
                 self.records.setdefault(key, ConversationRecord(cancelled=True))
-        if self._given_up and not self.stopped:
+        if self.stopped:
+            # What all parts together have spent, which was not known when it stopped.
+            self.stopped = self.parts.may_begin() or self.stopped
+        elif self._given_up:
             numbers = listed(sorted(self._given_up))
             last = next(reversed(self._given_up.values()))
             self.stopped = f"the cluster gave up on trial {numbers}: {last}"

@@ -12,6 +12,7 @@ import contextlib
 import importlib.metadata
 import platform
 import secrets
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -339,7 +340,7 @@ class _DaskWorkers(Workers):
                 raise LostClusterError("cancelled before the workers gave back what they had")
             if self._client.status != "running":
                 raise LostClusterError(f"the Dask scheduler {self._scheduler} is gone")
-            known = self._client.scheduler_info(n_workers=-1)["workers"]
+            known = self._client.scheduler_info()["workers"]
             alone_s = alone_s + LOOK_S if not known else 0.0
             if alone_s > ALONE_S:
                 raise LostClusterError(f"{self._scheduler} has had no worker for {ALONE_S:g} s")
@@ -348,6 +349,11 @@ class _DaskWorkers(Workers):
         """Let the workers cancel what they hold, and give back what they have."""
         if not self._cancelled:
             self._cancelled = True
-            event = clusters.load_distributed().Event(self._order.cancelled, client=self._client)
-            with contextlib.suppress(OSError, TimeoutError, RuntimeError, ValueError):
-                event.set()
+            # In a thread of its own, because a scheduler that does not answer must not keep the
+            # run from ending.
+            threading.Thread(target=self._tell_workers, name="cancel", daemon=True).start()
+
+    def _tell_workers(self) -> None:
+        event = clusters.load_distributed().Event(self._order.cancelled, client=self._client)
+        with contextlib.suppress(OSError, TimeoutError, RuntimeError, ValueError):
+            event.set()
