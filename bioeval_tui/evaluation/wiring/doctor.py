@@ -544,7 +544,7 @@ def _grading(settings: Settings) -> ComponentState:
 
 
 EXTRAS = {
-    "distributed": ("grading on a Dask cluster", ["distributed"]),
+    "distributed": ("runs and grading on a Dask cluster", ["distributed"]),
     "fhir": ("assertions on a FHIR server", ["fhirpathpy"]),
     "graders": ("packages that two published graders need", ["levenshtein", "pycocotools"]),
     "kaggle": ("tasks from Kaggle", ["kaggle"]),
