@@ -52,6 +52,7 @@ ONLY_WITH_ALL = (
     "tests/integration/reports/",
     "tests/integration/test_half_requests.py",
     "tests/integration/test_large_recordings.py",
+    "tests/integration/test_many_machines.py",
     "tests/integration/test_masking.py",
     "tests/integration/test_masking_screens.py",
     "tests/integration/test_one_condition.py",

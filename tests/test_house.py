@@ -84,7 +84,7 @@ IMPORTED_BY_NAME = {
     "peers/function_calls.py": "a job's Python functions",
     "grade/__init__.py": "the names that the published package has",
     "grade/batch/item_grader.py": "what graders with code import",
-    "grade/batch/run.py": "distributed, if it is installed",
+    "base/clusters.py": "distributed, if it is installed",
     "grade/biomlbench.py": "what a published task names",
     "grade/tasks/downloads.py": "kaggle, if it is installed",
     "grade/tasks/task_code.py": "a task's own code",

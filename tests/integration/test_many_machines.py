@@ -234,7 +234,9 @@ def test_what_a_worker_lacks_is_said_before_the_start(
             "streaming", "headersEnv: {X-Key: MANY_MACHINES_KEY}, streaming"
         )
     )
-    with pytest.raises(BioevalError, match=r"MANY_MACHINES_KEY.* keys in each worker's env") as said:
+    with pytest.raises(
+        BioevalError, match=r"MANY_MACHINES_KEY.* keys in each worker's env"
+    ) as said:
         run(folder, "--scheduler", scheduler, "--allow-host", model.split("/")[2], job="key.yml")
     assert "secret-1" not in str(said.value)
     monkeypatch.setattr(on_cluster, "__version__", "9.9")

@@ -130,7 +130,11 @@ def _connect(url: str) -> None:
 
 
 def hold_unit(order: Order, unit: Unit) -> bytes:
-    """Hold a unit's conversations; return its part."""
+    """Hold a unit's conversations; return its part, which says why if it could not begin.
+
+    Our own errors are not raised: another version of the program could not read them.
+    """
+    _stop_profiling()
     try:
         run = _prepared(order)
         if differs := next(_differences(order, run.plan), ""):
@@ -140,6 +144,19 @@ def hold_unit(order: Order, unit: Unit) -> bytes:
     except BioevalError as error:
         part = Part(failed=clean_line(str(error), 600))
     return part.write()
+
+
+def _stop_profiling() -> None:
+    """Stop Dask's profiler in this worker.
+
+    It looks at the frames of all threads a hundred times a second. Python 3.11 before 3.11.9 can
+    stop forever at that while a thread begins (python/cpython#106883), and each message to an agent
+    in Python begins one.
+    """
+    worker = load_distributed().get_worker()
+    profiler = worker.periodic_callbacks.get("profile")
+    if profiler is not None:
+        worker.loop.add_callback(profiler.stop)
 
 
 async def _hold(order: Order, unit: Unit, run: PreparedRun) -> Part:
