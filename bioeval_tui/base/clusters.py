@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import Any
 
 from bioeval_tui.base.errors import NotMeasuredError, UnavailableError
@@ -39,9 +40,20 @@ def connect(scheduler: str) -> Any:
         client.wait_for_workers(1, timeout=CONNECT_TIMEOUT_S)
     except (OSError, ValueError, TimeoutError) as error:
         if client is not None:
-            client.close()
+            close(client)
         reason = clean_line(str(error), 200)
         raise UnavailableError(
             f"the Dask scheduler {clean_line(scheduler, 100)} cannot be used: {reason}"
         ) from None
     return client
+
+
+def close(client: Any) -> None:
+    """Leave the cluster, without a traceback if it has gone before."""
+    log = logging.getLogger("distributed.client")
+    before = log.disabled
+    log.disabled = True
+    try:
+        client.close()
+    finally:
+        log.disabled = before

@@ -5,6 +5,7 @@ run.
 from __future__ import annotations
 
 import json
+import re
 import threading
 import warnings
 from collections.abc import Iterator
@@ -63,7 +64,8 @@ tasks:
     rules: [{pattern: "[02468], too"}]
 """
 MODEL_JOB = """\
-target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL", streaming: false}
+target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL", streaming: false,
+  maxRequestsPerMinute: 90000}
 aspirationalAverage: 100000
 evaluator: {kind: scripted, lines: [{say: "Note it."}, {say: "And this."}]}
 scorer: {kind: rules}
@@ -201,6 +203,9 @@ def test_what_is_spent_is_that_of_all_workers_and_the_rest_is_resumed_here(
     )
     assert done.return_value == 3
     assert "calls and cost are counted when a unit comes back" in done.stderr
+    units = re.search(r"hold (\d) units of conversations at once", done.stderr)
+    assert units, "two of them, where the one that was killed has not begun again"
+    assert f"each unit may send {90_000 // int(units[1])} requests a minute" in done.stderr
     answers = [one for one in of_kind(there, "message_completed") if one["role"] == "assistant"]
     in_a_unit = 2 * 3  # two conversations of a greeting and two lines
     assert limit <= len(answers) < limit + WORKERS * in_a_unit
@@ -219,8 +224,17 @@ def test_what_is_spent_is_that_of_all_workers_and_the_rest_is_resumed_here(
 
 
 def test_what_a_worker_lacks_is_said_before_the_start(
-    folder: Path, scheduler: str, model: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, scheduler: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Else a worker would go on with the code that it has loaded.
+    code = tmp_path / "changed_agent.py"
+    code.write_text(AGENT)
+    (folder / "code.yml").write_text(JOB.replace("many_machines_agent", "changed_agent"))
+    options = ("--code", tmp_path, "--cases", "1", "--scheduler", scheduler)
+    run(folder, *options, job="code.yml")
+    code.write_text(AGENT + "# changed\n")
+    with pytest.raises(BioevalError, match=r"changed_agent\.py was changed .*; restart the work"):
+        run(folder, *options, job="code.yml")
     runs = folder / "data" / "runs"
     before = sorted(runs.glob("*"))
     closed = model.rpartition(":")[0] + ":1/v1"

@@ -103,7 +103,7 @@ def on_cluster(
         ]
         yield OnCluster(given, tuple(_said(spec, shares, threads)))
     finally:
-        client.close()
+        clusters.close(client)
 
 
 def _require_distributable(spec: EngineSpec, run: PreparedRun) -> None:

@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import socket
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -205,12 +206,38 @@ def _prepared(order: Order) -> PreparedRun:
     with _preparing:
         run = _known.get(order.token)
         if run is None:
+            _note_code(order.spec)
             run = prepare_run(order.spec, order.spec.runs[0], _settings())
+            _note_code(order.spec)
             run = replace(run, rates=order.rates)
             _known[order.token] = run
             while len(_known) > MOST_REMEMBERED:
                 _known.popitem(last=False)
         return run
+
+
+_code: dict[str, tuple[int, int]] = {}
+"""When the files of the loaded modules were changed, and their sizes."""
+
+
+def _note_code(spec: EngineSpec) -> None:
+    """Note the files of the modules that were loaded from the folders of `--code`.
+
+    Raises:
+        UsageError: one was changed since, and this worker would go on with what it has loaded.
+    """
+    folders = [Path(folder) for folder in spec.code]
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if not file or not any(Path(file).is_relative_to(folder) for folder in folders):
+            continue
+        with contextlib.suppress(OSError):
+            found = Path(file).stat()
+            now = (found.st_mtime_ns, found.st_size)
+            if _code.setdefault(file, now) != now:
+                raise UsageError(
+                    f"{file} was changed after this worker had loaded it; restart the workers"
+                )
 
 
 def _settings() -> Settings:

@@ -277,7 +277,7 @@ class ClusterBackend:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._client.close()
+        clusters.close(self._client)
 
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and outcome text exactly once, as they finish.
