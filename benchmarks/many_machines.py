@@ -20,8 +20,10 @@ import tempfile
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import distributed
+import psutil
 from measure import RUNS, Taken, in_turn, ratio, spread, timed
 
 from bioeval_tui.base.isolation import program_command
@@ -52,11 +54,13 @@ tasks: [{task: Have a note made, rules: [{pattern: made a note}]}]
 class Ways:
     """The command with and without a cluster, on the same job."""
 
-    def __init__(self, folder: Path, trials: int, scheduler: str) -> None:
+    def __init__(self, folder: Path, trials: int, cluster: Any) -> None:
         self._folder = folder
         self._trials = trials
-        self._scheduler = scheduler
+        self._cluster = cluster
         self.bytes_each = 0
+        self.busiest: list[float] = []
+        """The processor seconds of the worker that used most, of each round."""
 
     def alone(self) -> Taken:
         """Hold the conversations in one process."""
@@ -64,7 +68,15 @@ class Ways:
 
     def on_workers(self) -> Taken:
         """Hold them on the workers."""
-        return self._run("--scheduler", self._scheduler)
+        before = self._used()
+        taken = self._run("--scheduler", self._cluster.scheduler_address)
+        self.busiest.append(max(now - was for now, was in zip(self._used(), before, strict=True)))
+        return taken
+
+    def _used(self) -> list[float]:
+        """Return the processor seconds of each worker so far."""
+        times = [psutil.Process(one.pid).cpu_times() for one in self._cluster.workers.values()]
+        return [used.user + used.system for used in times]
 
     def _run(self, *options: str) -> Taken:
         data = Path(tempfile.mkdtemp(dir=self._folder))
@@ -106,7 +118,7 @@ def main() -> None:
             dashboard_address=None,
             host="127.0.0.1",
         ) as cluster:
-            ways = Ways(folder, options.trials, cluster.scheduler_address)
+            ways = Ways(folder, options.trials, cluster)
             measured: dict[str, Callable[[], Taken]] = {
                 "one process": ways.alone,
                 f"{options.workers} workers": ways.on_workers,
@@ -122,6 +134,12 @@ def main() -> None:
     for what, place in (("whole", 0), ("conversations", 2)):
         faster = ratio([one[place] for one in alone], [one[place] for one in workers])
         print(f"{what}: {faster:.2f} × as fast with {options.workers} workers")
+    on_workers = [one.cpu + used for one, used in zip(workers, ways.busiest[1:], strict=True)]
+    bound = ratio([one.cpu for one in alone], on_workers)
+    print(
+        f"by processor time: {bound:.2f} × (one process beside the busiest worker and the whole"
+        " command, one after the other), which other work on the machine does not change"
+    )
     own = sorted(one.cpu for one in workers)[len(workers) // 2]
     print(
         f"the recording: {ways.bytes_each:,} bytes a conversation; the command's own CPU with"
