@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -88,6 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BIOEVAL_DATA_DIR", str(folder / "data"))
         yield folder
+    sys.modules.pop("many_machines_agent", None)  # these tests may come again, with another folder
 
 
 @pytest.fixture(scope="module")
