@@ -180,7 +180,7 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     return Answer(
         finding,
         sentences.sentence(what),
-        sentences.sure(finding, rehearsal=is_rehearsal),
+        sentences.sure(finding, rehearsal=is_rehearsal, judged_by_rules=run.brief.judged_by_rules),
         why,
         _steps(run, finding, bool(why) and not failed),
         decided,
@@ -228,6 +228,7 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     name = clean_line(lowest.started.model or lowest.brief.agent_words, LONGEST_NAME)
     why, _ = _why(lowest, lowest.lowest, _deciding(lowest.lowest), name)
     rehearsal = all(run.started.rehearsal for run in runs)
+    by_rules = all(run.brief.judged_by_rules for run in runs)
     steps: list[of.Step] = []
     if why:
         steps.append(of.Step("passage", (lowest.run_id,)))
@@ -239,7 +240,7 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     return Answer(
         finding,
         sentences.sentence(what),
-        sentences.sure(finding, rehearsal=rehearsal),
+        sentences.sure(finding, rehearsal=rehearsal, judged_by_rules=by_rules),
         why,
         tuple(steps),
         control=_controls(runs),

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LONGEST_ABOUT = 120
 """The most characters of task titles that say what a job is about, if the job does not."""
 _PLAYERS = {"scripted": "a script", "human": "a person", "rules": "rules, no model"}
+_RULES = ("rules", "rehearsal: rules judge")
+"""What the rules judge is called; the second in older recordings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Brief:
     judge_prompt: str
     """The judge's prompt and its version; empty if no model judged."""
     rehearsal: bool
-    """Whether a script played the user and rules judged."""
+    """Whether no model and no person played the user."""
     graph: str | None
     """The knowledge graph, with a note if it is unknown whether the agent uses it; None without
     one.
@@ -105,6 +107,11 @@ class Brief:
     def judge_words(self) -> str:
         """Who judged: `rules`, or models."""
         return _PLAYERS.get(self.judge, self.judge)
+
+    @property
+    def judged_by_rules(self) -> bool:
+        """Whether rules judged, and no model or plug-in."""
+        return self.judge in _RULES
 
     @property
     def others_words(self) -> str:

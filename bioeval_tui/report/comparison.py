@@ -681,7 +681,9 @@ class Comparison:
         why = ""
         if measured:
             why = sentence(most or of.NothingApart(self._failing_in_both))
-        return Answer(finding, what, sure_of(finding, rehearsal=rehearsal), why, tuple(steps))
+        by_rules = self.a.brief.judged_by_rules and self.b.brief.judged_by_rules
+        how = sure_of(finding, rehearsal=rehearsal, judged_by_rules=by_rules)
+        return Answer(finding, what, how, why, tuple(steps))
 
     @property
     def _failing_in_both(self) -> tuple[str, ...]:

@@ -444,10 +444,12 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
 # How sure an answer is
 
 
-def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
+def sure(
+    finding: of.ConclusionFinding, *, rehearsal: bool = False, judged_by_rules: bool = True
+) -> str:
     """Return how sure an answer is: yes or no, why, and what would do."""
     if rehearsal and isinstance(finding, _REPEATABLE):
-        return f"no: only {_REHEARSAL}; with models, {_enough(finding)} would do"
+        return f"no: only {_REHEARSAL[judged_by_rules]}; with models, {_enough(finding)} would do"
     words = _how_sure(finding)
     if not rehearsal:
         return words
@@ -496,7 +498,11 @@ _WITH_SCORES = (
     of.TooFewForEffect,
     of.NoSharedCriteria, of.SharedNotRecorded,
 )  # fmt: skip
-_REHEARSAL = "a rehearsal: a script speaks and rules judge"
+_REHEARSAL = {
+    True: "a rehearsal: a script speaks and rules judge",
+    False: "a rehearsal: no model speaks as the user",
+}
+"""By whether rules judge."""
 _YES_OR_NO = re.compile("^(yes|no|not yet): ")
 _REPEATABLE = (
     of.OneCondition, of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,

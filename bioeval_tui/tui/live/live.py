@@ -352,7 +352,11 @@ class LiveScreen(BaseScreen):
                 return
             lines = brief_head(brief)
             if state.ended is None:
-                how = sure(StillUnfinished(0, 0), rehearsal=brief.rehearsal)
+                how = sure(
+                    StillUnfinished(0, 0),
+                    rehearsal=brief.rehearsal,
+                    judged_by_rules=brief.judged_by_rules,
+                )
                 lines.append([Cell("SURE   ", "quiet"), Cell(how, "warn")])
             self.query_one("#brief", Labelled).show(lines)
 

@@ -63,6 +63,18 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     )
 
 
+def test_rules_are_said_to_judge_only_where_they_do(tmp_path: Path) -> None:
+    judged = tmp_path / "judged.jsonl"
+    text = GOLDEN.read_text("utf-8")
+    judged.write_text(
+        text.replace('"judge":"rehearsal: rules judge"', '"judge":"gpt-4.1"'), "utf-8"
+    )
+    assert (
+        load_run(judged).answer.sure
+        == "no: only a rehearsal: no model speaks as the user; with models, 5 trials would do"
+    )
+
+
 @pytest.mark.parametrize(
     ("withheld", "supplied", "outcome", "says"),
     [

@@ -981,6 +981,7 @@ def _lines_run() -> set[int]:
         for found, _ in SURE:
             sure(found)
             sure(found, rehearsal=True)
+            sure(found, rehearsal=True, judged_by_rules=False)
             has_scores(found)
         for found, _ in CAUSES:
             sentences.cause(found)
