@@ -67,7 +67,7 @@ SETS: dict[str, Recorded] = {
         [_with_fact(Talk(latencies_ms=(1000.0,)))] * 5,
     ),
     "three trials of a rehearsal with an agent that draws lots": Recorded(
-        [FAILS] * 3, [KNOWS] * 3, started={"rehearsal": True}
+        [FAILS] * 3, [KNOWS] * 3, started={"rehearsal": True, "judge": "rules"}
     ),
     "two trials, opposite": Recorded([FAILS, GOOD], [KNOWS, _with_fact(FAILS)]),
     "three trials, all help": Recorded([BAD] * 3, [KNOWS] * 3),
