@@ -382,7 +382,7 @@ def flags_to_repeat(recorded: Mapping[str, Any]) -> list[str]:
     flags: list[str] = []
     for kind in kinds():
         value, flag_value = recorded.get(kind.name), kind.option.flag_value
-        if kind.name not in _REPEATED or value in (None, kind.default, (), []):
+        if kind.name not in _REPEATED or value in (None, "", kind.default, (), []):
             continue
         if kind.type is bool or flag_value is not None:
             flags += [kind.option.flag] if value in (True, flag_value) else []

@@ -341,7 +341,8 @@ def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
             "job.yml --agent-url 'http://h:1/a b' --rehearsal"),
         ({"mode": "llm", "judge_model": ["a", "b"], "control": True, "graph": "none"}, {},
             "job.yml --judge-model a --judge-model b --control --graph none"),
-        ({"mode": "job", "control": False, "graph": "auto", "judge_model": []}, {}, "job.yml"),
+        ({"mode": "job", "control": False, "graph": "auto", "judge_model": [], "agent_url": ""},
+            {}, "job.yml"),
         # what allows a job more is not suggested by a recording, which another may have written
         ({"unrestricted_setups": True}, {}, "job.yml"),
         ({}, {"protocol": "python", "function": "agent:answer"}, "job.yml --code DIR"),
