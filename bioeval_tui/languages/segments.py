@@ -120,11 +120,19 @@ in Kanji.
 @lru_cache(maxsize=64)  # of a message, guards and the record each ask it
 def word_count(text: str) -> int:
     """Return the number of words; in scripts without spaces, every second letter counts as one."""
+    if not _UNSPACED_LETTER.search(text):  # all but the letters, at a tenth of the time
+        return sum(not _begins_with_digit(word) for word in _WORD.findall(text))
     words = letters = 0
     for token in tokens(text):
         words += token.spaced and not token.key[:1].isdigit()
         letters += not token.spaced
     return words + -(-letters // LETTERS_OF_WORD)
+
+
+def _begins_with_digit(word: str) -> bool:
+    if word.isascii():
+        return word[0].isdigit()
+    return folded(word)[:1].isdigit()
 
 
 def compared(text: str) -> tuple[str, ...]:
