@@ -1,4 +1,5 @@
-"""The list of runs: a SQLite file that can be deleted and rebuilt from the recordings.
+"""The list of runs: a SQLite file that can be deleted and rebuilt from the recordings. It also
+keeps the rows of large ones (`stored.py`), which are numbers and places in the file, never texts.
 
 It is rebuilt whenever it is not exactly what this module writes: its tables are compared, SQLite
 checks every page and the kind of every value, and what a row says is checked when it is read.
@@ -66,7 +67,7 @@ LOCKED_S = 5.0
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.IGNORECASE)
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-_VERSION = 11
+_VERSION = 12
 
 
 _OBJECT = "json_type({0}) = 'object'"  # no other JSON, and an error for what is none
@@ -83,6 +84,7 @@ _KINDS = {
     "real or null": ("real", "typeof({0}) in ('real', 'null')"),
     "object": ("text", f"typeof({{0}}) = 'text' and {_OBJECT}"),
     "object or null": ("text", f"{{0}} is null or typeof({{0}}) = 'text' and {_OBJECT}"),
+    "bytes": ("blob", "typeof({0}) = 'blob'"),
 }
 """SQLite's type of each kind of value, and what is checked of one, so that SQLite finds a value of
 another kind, however it came into the file.
@@ -113,11 +115,16 @@ _OVERLAYS = _columns(
     reviewed="object or null",
     judged_again="object or null",
 )
+_KEPT = _columns(run_id="id", digest="text", rows="bytes")
+MOST_KEPT = 20
+"""The number of large recordings whose rows are kept: those that were read last."""
 _SCHEMA = f"""
 create table runs ({_RUNS}, primary key (run_id)) without rowid;
 create index runs_started on runs (started);
 create index runs_open on runs (ended);
 create table overlays ({_OVERLAYS}, primary key (run_id)) without rowid;
+create table kept ({_KEPT});
+create unique index kept_runs on kept (run_id);
 create table folder ({_columns(modified="integer")});
 insert into folder values ({_UNKNOWN});
 """  # noqa: S608  # nosec B608 - our own words
@@ -379,6 +386,55 @@ class Catalogue:
         """Return the ids of all runs, oldest first, from the names of the files alone."""
         return sorted(entry.name.removesuffix(SUFFIX) for entry in self._entries())
 
+    def kept_rows(self, run_id: str, digest: str) -> bytes | None:
+        """Return the rows of a recording (`stored.pack`) that were kept when its bytes had this
+        hash; None without any, and if they cannot be read.
+        """
+        if not self._file.exists():
+            return None
+        query = "select rows from kept where run_id = ? and digest = ?"
+        try:
+            if self._memory is not None:
+                found = self._memory.execute(query, (run_id, digest)).fetchone()
+            else:
+                with contextlib.closing(self._open()) as database:
+                    found = database.execute(query, (run_id, digest)).fetchone()
+        except (*_ERRORS, OSError):
+            return None
+        if found is None:
+            return None
+        rows: bytes = found[0]
+        return rows
+
+    def keep_rows(self, run_id: str, digest: str, rows: bytes) -> None:
+        """Keep the rows of a recording for when its bytes have this hash; if that cannot be, the
+        recording is read again.
+        """
+        if self._memory is not None:
+            return
+        with contextlib.suppress(*_ERRORS):
+            try:
+                self._keep(run_id, digest, rows)
+            except _ERRORS as error:
+                if not _is_damaged(error):
+                    raise
+                self._remove_file()
+                self._keep(run_id, digest, rows)
+
+    def _keep(self, run_id: str, digest: str, rows: bytes) -> None:
+        with contextlib.closing(self._open()) as database, database:
+            database.execute("insert or replace into kept values (?, ?, ?)", (run_id, digest, rows))
+            last = "select rowid from kept order by rowid desc limit ?"
+            database.execute(
+                f"delete from kept where rowid not in ({last})",  # noqa: S608  # nosec B608
+                (MOST_KEPT,),
+            )
+
+    def _remove_file(self) -> None:
+        for file in database_files(self._file):
+            with contextlib.suppress(OSError):
+                file.unlink(missing_ok=True)
+
     @property
     def _file(self) -> Path:
         return self.runs_dir / "catalogue.sqlite"
@@ -409,9 +465,7 @@ class Catalogue:
                 return self._read_file(query, values)
             except _ERRORS as error:
                 if _is_damaged(error):
-                    for file in database_files(self._file):
-                        with contextlib.suppress(OSError):
-                            file.unlink(missing_ok=True)
+                    self._remove_file()
                     with contextlib.suppress(*_ERRORS):
                         return self._read_file(query, values)
         # The disk is full or read-only, or another process locks the file for too long: use memory
@@ -513,6 +567,7 @@ class Catalogue:
                 elif not seen[2]:
                     self._note_status(database, run_id)
         database.executemany("delete from overlays where run_id = ?", gone)
+        database.executemany("delete from kept where run_id = ?", gone)
         with os.scandir(self.runs_dir) as entries:
             beside = {
                 entry.name.removesuffix(OVERLAY)

@@ -298,6 +298,8 @@ def state_in_force(state: RunState, overlay: Overlay) -> RunState:
     """Return the state with the verdicts that count, by their criteria, with scores and mean;
     `state` itself does not change.
     """
+    if not overlay.events:
+        return state
     latest = counting(state, judgings(state, overlay))
     begun = next((each.begun for each in latest if each.begun is not None), None)
     judged = state.judged_anew(begun) if begun is not None else state

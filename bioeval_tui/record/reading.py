@@ -52,11 +52,21 @@ class LineReader:
 
     def feed(self, data: bytes) -> list[RunEvent]:
         """Return the events that `data` completes."""
+        return [event for _, _, event in self.feed_placed(data)]
+
+    def feed_placed(self, data: bytes) -> list[tuple[int, bytes, RunEvent]]:
+        """Return the same, each with the number of bytes before its line, and the line as it is in
+        the file, without its end.
+        """
         lines = (whole := self._rest + data).split(b"\n")
         self._rest = lines.pop()
         safe = _is_safe(whole)  # of most files, all of it: line by line takes a fifth of reading
-        read = (self._read(line if safe else _made_safe(line)) for line in lines)
-        completed = [event for event in read if event is not None]
+        completed, place = [], self.taken
+        for line in lines:
+            event = self._read(line if safe else _made_safe(line))
+            if event is not None:
+                completed.append((place, line, event))
+            place += len(line) + 1
         if len(self._rest) > MAX_LINE:
             self.problems.append(
                 Problem(f"a line is longer than {MAX_LINE:,} bytes", self.name, self.line + 1)

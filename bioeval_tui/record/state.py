@@ -66,6 +66,10 @@ class WorkClock:
         return max(0.0, (end - begin).total_seconds() - lost)
 
 
+TokenCounts = tuple[int | None, int | None]
+"""Tokens in and out of an answer; None if unknown."""
+
+
 class ConversationKey(NamedTuple):
     """Identifies a conversation of a run."""
 
@@ -138,7 +142,7 @@ class MessageState:
         return ""
 
     @property
-    def tokens(self) -> tuple[int | None, int | None]:
+    def tokens(self) -> TokenCounts:
         """The tokens (input, output) as the endpoint reported them, otherwise as the answer's spans
         do; None if unknown.
         """
@@ -303,6 +307,53 @@ class ConversationState:
             for m in self.messages
             if m.role == "assistant" and m.latency_ms is not None
         ]
+
+    @property
+    def first_tokens_ms(self) -> list[float]:
+        """The times until the first text of the agent's answers that were streamed, in ms, in
+        order.
+        """
+        return [
+            m.first_token_ms
+            for m in self.messages
+            if m.role == "assistant" and m.first_token_ms is not None
+        ]
+
+    @property
+    def answers_ask(self) -> list[bool | None]:
+        """Whether each of the agent's messages asks something, as `MessageState.asks`."""
+        return [m.asks for m in self.messages if m.role == "assistant"]
+
+    @property
+    def user_replies(self) -> bool:
+        """Whether the user says anything after the agent did."""
+        roles = [message.role for message in self.messages]
+        return "assistant" in roles and "user" in roles[roles.index("assistant") :]
+
+    def words_told(self, *, without_greeting: bool) -> int:
+        """Return how many words the user told the agent, without the message with the sign-off and,
+        where the first message is a greeting that the job says, without that.
+        """
+        return sum(
+            message.words
+            for message in self.messages
+            if message.role == "user"
+            and self.sent(message)
+            and not message.signs_off
+            and not (without_greeting and message.message == 1)
+        )
+
+    def tokens_of(self, peer: Literal["agent", "evaluator"]) -> list[TokenCounts]:
+        """Return the tokens of each complete message that a peer's model may have written.
+
+        The greeting is drawn from the job and an operator's messages are typed, so no model is
+        called for them.
+        """
+        done = [m for m in self.messages if m.done]
+        if peer == "agent":
+            return [m.tokens for m in done if m.role == "assistant"]
+        written = [m for m in done if m.role == "user" and not m.operator]
+        return [m.tokens for m in written if m.message > 1 or m.tokens_in is not None]
 
     @property
     def blocked_answers(self) -> int:

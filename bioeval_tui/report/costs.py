@@ -21,13 +21,13 @@ from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored
 from bioeval_tui.record.participants import Peer, name_parts
 from bioeval_tui.record.spans import known_sum
-from bioeval_tui.record.state import ConversationState, MessageState
+from bioeval_tui.record.state import ConversationState, TokenCounts
 from bioeval_tui.report.run import RecordedRun
 
 NO_MODEL = {"evaluator": ("scripted", "human"), "scorer": ("rules",)}
 """The kinds of evaluator and judge that call no model and cost nothing."""
 
-Asked = Sequence[MessageState | TranscriptScored | AnswersUnused]
+Asked = Sequence[TokenCounts | TranscriptScored | AnswersUnused]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,8 @@ def _peer_costs(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Pe
     for talk in talks:
         abandoned += [attempt for attempt in talk.attempts if attempt is not talk]
     conversations = [*talks, *abandoned]
-    messages = [m for m in chain.from_iterable(talk.messages for talk in conversations) if m.done]
-    answers = [m for m in messages if m.role == "assistant"]
-    # The greeting is drawn from the job and an operator's messages are typed, so no model is called
-    # for them.
-    written = [m for m in messages if m.role == "user" and not m.operator]
-    lines = [m for m in written if m.message > 1 or m.tokens_in is not None]
+    answers = chain.from_iterable(talk.tokens_of("agent") for talk in conversations)
+    lines = chain.from_iterable(talk.tokens_of("evaluator") for talk in conversations)
     given = [run.recorded_verdict(talk.key) for talk in talks]
     given += [talk.verdict for talk in abandoned]
     verdicts = [
@@ -250,11 +246,9 @@ def _tokens(asked: Asked) -> tuple[int | None, int | None]:
     )
 
 
-def _counts(
-    asked: MessageState | TranscriptScored | AnswersUnused,
-) -> tuple[int | None, int | None]:
-    if isinstance(asked, MessageState):
-        return asked.tokens
+def _counts(asked: TokenCounts | TranscriptScored | AnswersUnused) -> TokenCounts:
+    if isinstance(asked, tuple):
+        return asked
     return (asked.tokens_in, asked.tokens_out)
 
 

@@ -379,7 +379,7 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in scored_conditions(runs):
         talks = list(conversations_of(runs, condition))
-        if not any(run.started.source is None or _answers(talk) for run, talk in talks):
+        if not any(run.started.source is None or talk.user_replies for run, talk in talks):
             continue  # questions on paper, imported with their answers: nobody played a user
         transcripts = [_transcript(run, talk) for run, talk in _drawn(talks)]
         figures = realism(filter(_is_english, transcripts))
@@ -402,12 +402,6 @@ def _drawn(
     drawing = Random(MOST_MEASURED)  # noqa: S311
     places = drawing.sample(range(len(talks)), MOST_MEASURED)
     return [talks[place] for place in sorted(places)]
-
-
-def _answers(talk: ConversationResult) -> bool:
-    """Return whether the user says anything after the agent did."""
-    roles = [message.role for message in talk.messages]
-    return "assistant" in roles and "user" in roles[roles.index("assistant") :]
 
 
 def _is_english(transcript: UserTranscript) -> bool:

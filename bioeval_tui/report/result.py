@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self
 
+from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.text import clean_line, listed, plural
 from bioeval_tui.base.units import DASH, date, latency
 from bioeval_tui.grade.task_report import TaskReport
@@ -32,8 +33,9 @@ from bioeval_tui.record.events import (
     SubmissionGraded,
     Warned,
 )
+from bioeval_tui.record.masking import masking
 from bioeval_tui.record.model_families import family_note
-from bioeval_tui.record.overlay import read_overlay, state_in_force
+from bioeval_tui.record.overlay import Overlay, read_overlay, state_in_force
 from bioeval_tui.record.participants import Peer, Role
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.reviews import (
@@ -44,6 +46,7 @@ from bioeval_tui.record.reviews import (
 )
 from bioeval_tui.record.score import Needed, needed
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
+from bioeval_tui.record.stored import is_large, stored_run
 from bioeval_tui.record.tool_calls import injected_failures
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.answer import Answer, answer_run, answer_trial
@@ -608,9 +611,14 @@ def reviewed(run: RunResult) -> tuple[ReviewedScores | None, tuple[str, ...]]:
     return run.reviewed, run.people_say
 
 
-def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = False) -> RunResult:
+def load_run(
+    path: Path, *, prices: Prices | None = None, as_recorded: bool = False, keeps: bool = True
+) -> RunResult:
     """Return the result of a recording and its overlay; without `prices`, the included prices are
     used.
+
+    Of a large recording in the data folder, what all views need is kept in the list of runs, unless
+    told otherwise (`keeps`).
 
     The latest verdict on a transcript counts; with `as_recorded`, the recorded one does, and the
     latest is only listed.
@@ -618,8 +626,8 @@ def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = Fa
     Raises:
         RecordingError: the file cannot be read, or its first event is missing.
     """
-    state, started, problems = started_run(path)
     overlay = read_overlay(path)
+    state, started, problems = recorded_state(path, overlay, keeps=keeps)
     again = judged_again(state, overlay, counts=not as_recorded)
     now = state if as_recorded else state_in_force(state, overlay)
     return RunResult(
@@ -633,6 +641,22 @@ def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = Fa
         fold_reviews(overlay.events, state, now),
         any(isinstance(event, ReviewsDrawn) for event in overlay.events),
     )
+
+
+def recorded_state(
+    path: Path, overlay: Overlay, *, keeps: bool
+) -> tuple[RunState, RunStarted, tuple[Problem, ...]]:
+    """Return the same as `started_run`; of a large recording, with its conversations as rows.
+
+    A mask is one for all texts of a recording, and reviews and later verdicts change
+    conversations: these are read whole.
+    """
+    if masking() or overlay.events or not is_large(path):
+        return started_run(path)
+    stored = stored_run(path, keeps=keeps)
+    if stored.state.started is None:
+        return started_run(path)  # which says what is wrong
+    return stored.state, stored.state.started, tuple(stored.problems)
 
 
 def result_of(

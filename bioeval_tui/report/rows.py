@@ -262,10 +262,9 @@ def first_difference(
 def latency(state: RunState, condition: Condition, trial: int) -> LatencySummary:
     """Return the response times of one conversation so far."""
     talk = state.conversation(condition, trial)
-    answers = [m for m in talk.messages if m.role == "assistant"] if talk else []
     return summarise(
-        [m.latency_ms for m in answers if m.latency_ms is not None],
-        [m.first_token_ms for m in answers if m.first_token_ms is not None],
+        talk.latencies_ms if talk else [],
+        talk.first_tokens_ms if talk else [],
         [state.started.concurrency] if state.started else [],
     )
 

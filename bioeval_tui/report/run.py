@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -38,16 +39,25 @@ from bioeval_tui.record.events import (
     EXCUSED,
     FACTS_UNREAD,
     RESULT_REASONS,
+    AssertionChecked,
     Case,
     ConversationEnded,
     ConversationScored,
     EndReason,
+    EvaluatorViolated,
+    FactDisclosed,
+    Fault,
+    RequestFailed,
     RunEnded,
     RunStarted,
     ScorePart,
+    SubmissionGraded,
     TaskScored,
     TranscriptScored,
+    UserFault,
+    Warned,
 )
+from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.reviews import (
     Reviews,
     TaskKey,
@@ -77,12 +87,8 @@ from bioeval_tui.statistics.means import exact_mean
 class ConversationResult:
     """One conversation: one trial under one condition.
 
-    What was recorded of it is here as it was recorded: `messages`, the events `scored`, `ended` and
-    `verdict` (None for one that did not come), the last `checks` of each assertion and, by index,
-    those of the end (`final_checks`) and of every turn (`timelines`), the `facts` that the user
-    gave, `request_failures` and how many of them count against the agent (`failures`), `violations`
-    of the user's rules, what the user did wrong (`user_faults`), graded `submissions`, the `record`
-    of an imported one, and its `case`.
+    What was recorded of it is here as it was recorded, and read only when it is asked for: of a
+    large recording, most conversations are rows (`record/stored.py`).
     """
 
     def __init__(self, run: RecordedRun, talk: ConversationState) -> None:
@@ -91,75 +97,232 @@ class ConversationResult:
         """
         self._run, self._talk = run, talk
         self.condition, self.trial = talk.key
-        self.title = run.state.condition_title(self.condition)
-        """What its condition is called: `without the facts`, or as the job names it."""
-        self.trial_words = talk.trial_words
-        """How the trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
-        self.case, self.session_id, self.attempt, self.record = (
-            talk.case, talk.session_id, talk.attempt, talk.record,
-        )  # fmt: skip
-        self.started_at, self.ended_at = talk.started_at, talk.ended_at
-        self.scored, self.ended, self.verdict = talk.score, talk.ended, talk.verdict
-        self.messages, self.warned = talk.messages, talk.warnings
-        self.checks = talk.latest_checks()
-        self.final_checks, self.timelines = talk.final_checks, talk.checks
-        self.persona_facts = talk.persona_facts
-        """Which facts the user's persona holds back or gets wrong; None if it does neither."""
-        self.facts, self.violations, self.user_faults = (
-            talk.facts,
-            talk.violations,
-            talk.user_faults,
-        )
-        self.submissions = talk.submissions
-        self.request_failures, self.failures = talk.request_failures, talk.failures
-        self.latencies_ms = talk.latencies_ms
-        """The agent's response times, one per turn, in ms."""
-        self.answered = bool(talk.latencies_ms or talk.blocked_answers)
-        """Whether the agent has answered at all, with a time that counts or not."""
-        self.fault = talk.fault
-        """Who caused it to end early or, if nobody did, to have no score; None before its end."""
-        self.is_scored = talk.score is not None
-        """Whether it was scored, though perhaps without a value."""
+        self.score: float | None = talk.score.score if talk.score else None
+        """Its composite score; None if it could not be measured, or is not scored yet."""
         self.excluded = _why_excluded(talk)
         """Why it does not count, in one or two words: whose fault, cancelled, or not finished;
         empty if it counts.
         """
-        self.answers = [message for message in talk.messages if message.role == "assistant"]
-        self.turns: Mapping[int, int] = {message.message: message.turn for message in talk.messages}
+
+    @property
+    def title(self) -> str:
+        """What its condition is called: `without the facts`, or as the job names it."""
+        return self._run.state.condition_title(self.condition)
+
+    @property
+    def trial_words(self) -> str:
+        """How the trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
+        return self._talk.trial_words
+
+    @property
+    def case(self) -> Case | None:
+        """Its case, and what the user wants and knows in it; None without cases."""
+        return self._talk.case
+
+    @property
+    def session_id(self) -> str | None:
+        """The id of its session with the agent."""
+        return self._talk.session_id
+
+    @property
+    def attempt(self) -> int:
+        """Which attempt at it this is, from 1."""
+        return self._talk.attempt
+
+    @property
+    def record(self) -> dict[str, Any] | None:
+        """What no other field has of a conversation from an imported file."""
+        return self._talk.record
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When it began."""
+        return self._talk.started_at
+
+    @property
+    def ended_at(self) -> datetime | None:
+        """When it ended; None before."""
+        return self._talk.ended_at
+
+    @property
+    def scored(self) -> ConversationScored | None:
+        """The event that scored it; None before."""
+        return self._talk.score
+
+    @property
+    def ended(self) -> ConversationEnded | None:
+        """The event that ended it; None before."""
+        return self._talk.ended
+
+    @property
+    def verdict(self) -> TranscriptScored | None:
+        """The event with the judge's verdicts; None if none came."""
+        return self._talk.verdict
+
+    @property
+    def messages(self) -> list[MessageState]:
+        """All of its messages."""
+        return self._talk.messages
+
+    @property
+    def warned(self) -> list[Warned]:
+        """The warnings about it."""
+        return self._talk.warnings
+
+    @cached_property
+    def checks(self) -> list[AssertionChecked]:
+        """The last check of each assertion."""
+        return self._talk.latest_checks()
+
+    @property
+    def final_checks(self) -> dict[int, AssertionChecked]:
+        """The checks at the end, by index."""
+        return self._talk.final_checks
+
+    @property
+    def timelines(self) -> dict[int, list[AssertionChecked]]:
+        """The checks of every turn, by index."""
+        return self._talk.checks
+
+    @property
+    def persona_facts(self) -> PersonaFacts | None:
+        """Which facts the user's persona holds back or gets wrong; None if it does neither."""
+        return self._talk.persona_facts
+
+    @cached_property
+    def facts(self) -> list[FactDisclosed]:
+        """The facts that the user gave."""
+        return self._talk.facts
+
+    @cached_property
+    def violations(self) -> list[EvaluatorViolated]:
+        """How the user broke its rules."""
+        return self._talk.violations
+
+    @cached_property
+    def user_faults(self) -> list[UserFault]:
+        """What the user did wrong."""
+        return self._talk.user_faults
+
+    @property
+    def submissions(self) -> list[SubmissionGraded]:
+        """The files that were graded for medals."""
+        return self._talk.submissions
+
+    @property
+    def request_failures(self) -> list[RequestFailed]:
+        """The requests that failed."""
+        return self._talk.request_failures
+
+    @property
+    def failures(self) -> int:
+        """How many of them count against the agent."""
+        return self._talk.failures
+
+    @cached_property
+    def latencies_ms(self) -> list[float]:
+        """The agent's response times, one per turn, in ms."""
+        return self._talk.latencies_ms
+
+    @property
+    def first_tokens_ms(self) -> list[float]:
+        """The times until the first text of its answers, in ms, where they were streamed."""
+        return self._talk.first_tokens_ms
+
+    @property
+    def answers_ask(self) -> list[bool | None]:
+        """Whether each of the agent's messages asks something; None if its language is not read."""
+        return self._talk.answers_ask
+
+    @property
+    def user_replies(self) -> bool:
+        """Whether the user says anything after the agent did."""
+        return self._talk.user_replies
+
+    @property
+    def answered(self) -> bool:
+        """Whether the agent has answered at all, with a time that counts or not."""
+        return bool(self.latencies_ms or self._talk.blocked_answers)
+
+    @property
+    def fault(self) -> Fault | None:
+        """Who caused it to end early or, if nobody did, to have no score; None before its end."""
+        return self._talk.fault
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether it was scored, though perhaps without a value."""
+        return self._talk.score is not None
+
+    @cached_property
+    def answers(self) -> list[MessageState]:
+        """The agent's messages."""
+        return [message for message in self.messages if message.role == "assistant"]
+
+    @cached_property
+    def turns(self) -> Mapping[int, int]:
         """The turn of each message."""
-        self.turn_count = talk.turns
+        return {message.message: message.turn for message in self.messages}
+
+    @property
+    def turn_count(self) -> int:
         """The number of its newest turn; a sign-off begins none."""
-        self.score: float | None = None
-        """Its composite score; None if it could not be measured, or is not scored yet."""
-        self.reason = ""
+        return self._talk.turns
+
+    @property
+    def reason(self) -> str:
         """A note on the score, or why it has no value."""
-        self.parts: tuple[ScorePart, ...] = ()
-        self.penalty = 0.0
+        return self.scored.reason if self.scored else ""
+
+    @property
+    def parts(self) -> tuple[ScorePart, ...]:
+        """The parts of its score."""
+        return self.scored.parts if self.scored else ()
+
+    @property
+    def penalty(self) -> float:
         """What failed requests take from its score."""
-        self.average_ms: float | None = None
+        return self.scored.penalty if self.scored else 0.0
+
+    @property
+    def average_ms(self) -> float | None:
         """The agent's mean response time, in ms."""
-        self.end_reason: EndReason | None = None
-        self.ending = ""
+        return self.scored.average_latency_ms if self.scored else None
+
+    @property
+    def end_reason(self) -> EndReason | None:
+        """The kind of its end; None before."""
+        return self.ended.reason if self.ended else None
+
+    @property
+    def ending(self) -> str:
         """How it ended and whose fault that was; empty before its end."""
-        self.received = ""
+        return ending(self.ended) if self.ended else ""
+
+    @property
+    def received(self) -> str:
         """What the agent sent instead of an answer; empty if that is unknown."""
-        self.tasks: tuple[TaskScored, ...] = ()
+        return self.ended.received if self.ended else ""
+
+    @property
+    def tasks(self) -> tuple[TaskScored, ...]:
         """The judge's verdicts."""
-        self.unproved = 0
+        return self.verdict.tasks if self.verdict else ()
+
+    @property
+    def unproved(self) -> int:
         """How many of them quote words that are not in the transcript, or only the user's."""
-        self.tone: float | None = None
+        return self.verdict.unproved if self.verdict else 0
+
+    @property
+    def tone(self) -> float | None:
         """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
-        self.judge_error: str | None = None
+        return self.verdict.tone if self.verdict else None
+
+    @property
+    def judge_error(self) -> str | None:
         """Why the judge gave no verdict; None if it did, or was not asked."""
-        if scored := self.scored:
-            self.score, self.reason, self.parts = scored.score, scored.reason, scored.parts
-            self.penalty, self.average_ms = scored.penalty, scored.average_latency_ms
-        if ended := self.ended:
-            self.end_reason, self.ending = ended.reason, ending(ended)
-            self.received = ended.received
-        if verdict := self.verdict:
-            self.tasks, self.unproved = verdict.tasks, verdict.unproved
-            self.tone, self.judge_error = verdict.tone, verdict.error
+        return self.verdict.error if self.verdict else None
 
     @property
     def why_no_score(self) -> str:
@@ -380,20 +543,12 @@ class ConversationResult:
         """
         return [self._sent_form(message) for message in self.messages if self.sent(message)]
 
-    @cached_property
+    @property
     def words_told(self) -> int:
         """How many words the user told the agent, without the greeting, which the job says, and the
         message with the sign-off.
         """
-        greeting = self._run.started.source is None
-        return sum(
-            message.words
-            for message in self.messages
-            if message.role == "user"
-            and self.sent(message)
-            and not message.signs_off
-            and not (greeting and message.message == 1)
-        )
+        return self._talk.words_told(without_greeting=self._run.started.source is None)
 
     def _sent_form(self, message: MessageState) -> MessageState:
         if not message.signs_off:

@@ -240,7 +240,6 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
 
 def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> ConditionSummary:
     talks = [talk for _, talk in conversations_of(runs, condition)]
-    answers = list(chain.from_iterable(talk.answers for talk in talks))
     tries = tuple(task_tries(runs, condition))
     verdicts = list(chain.from_iterable(talk.tasks for talk in talks))
     return ConditionSummary(
@@ -257,8 +256,8 @@ def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> Condition
         pass_k=pass_series(tries),
         asking=asking(runs, condition),
         latency=summarise(
-            [m.latency_ms for m in answers if m.latency_ms is not None],
-            [m.first_token_ms for m in answers if m.first_token_ms is not None],
+            list(chain.from_iterable(talk.latencies_ms for talk in talks)),
+            list(chain.from_iterable(talk.first_tokens_ms for talk in talks)),
             [run.started.concurrency for run in runs],
         ),
         failures=sum(talk.failures for talk in talks),
@@ -278,7 +277,7 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     facts = sum(map(_facts_to_obtain, talks))
     if not facts:
         return None
-    asks = [answer.asks for answer in chain.from_iterable(talk.answers for talk in talks)]
+    asks = list(chain.from_iterable(talk.answers_ask for talk in talks))
     questions = None if None in asks else asks.count(True)
     given = chain.from_iterable(talk.facts for talk in talks)
     obtained = sum(fact.asked is True for fact in given)
