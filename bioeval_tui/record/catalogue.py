@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import hashlib
 import json
 import math
 import os
@@ -115,16 +116,16 @@ _OVERLAYS = _columns(
     reviewed="object or null",
     judged_again="object or null",
 )
-_KEPT = _columns(run_id="id", digest="text", rows="bytes")
-MOST_KEPT = 20
-"""The number of large recordings whose rows are kept: those that were read last."""
+_KEPT = _columns(run_id="id", part="text", digest="text", made_by="text", content="bytes")
+MOST_KEPT = 40
+"""The most parts of large recordings that are kept: those that were read last."""
 _SCHEMA = f"""
 create table runs ({_RUNS}, primary key (run_id)) without rowid;
 create index runs_started on runs (started);
 create index runs_open on runs (ended);
 create table overlays ({_OVERLAYS}, primary key (run_id)) without rowid;
 create table kept ({_KEPT});
-create unique index kept_runs on kept (run_id);
+create unique index kept_parts on kept (run_id, part);
 create table folder ({_columns(modified="integer")});
 insert into folder values ({_UNKNOWN});
 """  # noqa: S608  # nosec B608 - our own words
@@ -151,6 +152,21 @@ _COLUMNS = (
     " messages, model, rehearsal, batch_id, clean, reviewed, judged_again is not null, imported,"
     f" identity, {_NOW['difference']}"
 )
+
+
+@functools.cache
+def _made_by() -> str:
+    """Return a hash of the files of the code that makes what is kept, by their names, sizes and
+    times: what other code made is never shown, as that of an older version or of one in work.
+    """
+    package = Path(__file__).parents[1]
+    found = []
+    for room in ("record", "report", "guards", "languages", "statistics"):
+        with os.scandir(package / room) as entries:
+            for entry in entries:
+                stat = entry.stat()
+                found.append(f"{room}/{entry.name} {stat.st_size} {stat.st_mtime_ns}")
+    return hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "replace")).hexdigest()
 
 
 class _DamagedError(sqlite3.DatabaseError):
@@ -386,44 +402,48 @@ class Catalogue:
         """Return the ids of all runs, oldest first, from the names of the files alone."""
         return sorted(entry.name.removesuffix(SUFFIX) for entry in self._entries())
 
-    def kept_rows(self, run_id: str, digest: str) -> bytes | None:
-        """Return the rows of a recording (`stored.pack`) that were kept when its bytes had this
-        hash; None without any, and if they cannot be read.
+    def kept(self, run_id: str, part: str, digest: str) -> bytes | None:
+        """Return a part of what was kept of a recording when its bytes had this hash; None without
+        it, if the code that made it has changed, or if it cannot be read.
         """
         if not self._file.exists():
             return None
-        query = "select rows from kept where run_id = ? and digest = ?"
+        query = (
+            "select content from kept where run_id = ? and part = ? and digest = ? and made_by = ?"
+        )
+        values = (run_id, part, digest, _made_by())
         try:
             if self._memory is not None:
-                found = self._memory.execute(query, (run_id, digest)).fetchone()
+                found = self._memory.execute(query, values).fetchone()
             else:
                 with contextlib.closing(self._open()) as database:
-                    found = database.execute(query, (run_id, digest)).fetchone()
+                    found = database.execute(query, values).fetchone()
         except (*_ERRORS, OSError):
             return None
         if found is None:
             return None
-        rows: bytes = found[0]
-        return rows
+        content: bytes = found[0]
+        return content
 
-    def keep_rows(self, run_id: str, digest: str, rows: bytes) -> None:
-        """Keep the rows of a recording for when its bytes have this hash; if that cannot be, the
-        recording is read again.
+    def keep(self, run_id: str, part: str, digest: str, content: bytes) -> None:
+        """Keep a part of what is known of a recording for as long as its bytes have this hash; if
+        that cannot be, it is made again.
         """
         if self._memory is not None:
             return
+        row = (run_id, part, digest, _made_by(), content)
         with contextlib.suppress(*_ERRORS):
             try:
-                self._keep(run_id, digest, rows)
+                self._keep(row)
             except _ERRORS as error:
                 if not _is_damaged(error):
                     raise
                 self._remove_file()
-                self._keep(run_id, digest, rows)
+                self._keep(row)
 
-    def _keep(self, run_id: str, digest: str, rows: bytes) -> None:
+    def _keep(self, row: tuple[object, ...]) -> None:
         with contextlib.closing(self._open()) as database, database:
-            database.execute("insert or replace into kept values (?, ?, ?)", (run_id, digest, rows))
+            database.execute("insert or replace into kept values (?, ?, ?, ?, ?)", row)
             last = "select rowid from kept order by rowid desc limit ?"
             database.execute(
                 f"delete from kept where rowid not in ({last})",  # noqa: S608  # nosec B608

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -35,6 +35,7 @@ from bioeval_tui.record.state import (
     NOT_CLEAN,
     ConversationKey,
     ConversationState,
+    MessageState,
     RunState,
     TokenCounts,
     WorkClock,
@@ -45,11 +46,11 @@ LARGE = 4 << 20
 """The size in bytes from which a recording is read as rows: a smaller one is read in less than a
 second.
 """
-VERSION = 1
-"""Of the rows; those of another version are made again."""
 MOST_WHOLE = 64
 """The number of conversations whose texts stay in memory once they were read."""
 HASH = "sha256"
+ROWS = "rows"
+"""The part of what is kept of a recording."""
 
 Place = tuple[int, int]
 """Where something stands in the recording: its first byte, and how many bytes it has."""
@@ -62,11 +63,20 @@ class _Partial(BaseModel):
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
+    _plain: ClassVar[dict[str, Any]] = {}
+    """The values that most of its kind have, which take no memory in each."""
+
     @classmethod
-    def of(cls, talk: StoredConversation, at: int = 0, **known: Any) -> Any:
+    def of(cls, talk: StoredConversation, at: int = 0, /, **known: Any) -> Any:
         """Return it with the fields that are known; `at` is its place among those of its kind."""
+        plain = cls._plain
+        known = {
+            name: value for name, value in known.items() if value != plain.get(name, _NO_VALUE)
+        }
+        known["_talk"] = talk
+        if at:
+            known["_at"] = at
         made = cls.__new__(cls)
-        known["_talk"], known["_at"] = talk, at
         for name, value in (
             ("__dict__", known),
             ("__pydantic_fields_set__", _NOT_NOTED),
@@ -80,11 +90,13 @@ class _Partial(BaseModel):
         # pydantic and copy look for names with underscores that no event has
         if name.startswith("_"):
             raise AttributeError(name)
+        if name in self._plain and name not in self.__dict__.get("_unknown", ()):
+            return self._plain[name]
         return getattr(self._in_whole(), name)
 
     def _in_whole(self) -> Any:
         known = self.__dict__
-        return self._find(known["_talk"].whole, known["_at"])
+        return self._find(known["_talk"].whole, known.get("_at", 0))
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -98,15 +110,24 @@ class _Partial(BaseModel):
 
 
 _NOT_NOTED: set[str] = set()
+_NO_VALUE = object()
 
 
 class _Task(_Partial, events.TaskScored):
     model_config = ConfigDict(defer_build=True)
+    _plain: ClassVar[dict[str, Any]] = {
+        "reason": "",
+        "evidence": (),
+        "spread": 0.0,
+        "weight": 1.0,
+        "asked": None,
+        "only_of_user": False,
+    }
 
     @property
     def unproved(self) -> bool:
         """As of `TaskScored`."""
-        return bool(self.__dict__["_unproved"])
+        return "unproved" in self.__dict__.get("_unknown", ())
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -116,6 +137,13 @@ class _Task(_Partial, events.TaskScored):
 
 class _Verdict(_Partial, events.TranscriptScored):
     model_config = ConfigDict(defer_build=True)
+    _plain: ClassVar[dict[str, Any]] = {
+        "judging": "",
+        "prompts": {},
+        "tone": None,
+        "tokens_in": None,
+        "tokens_out": None,
+    }
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -124,6 +152,12 @@ class _Verdict(_Partial, events.TranscriptScored):
 
 class _Score(_Partial, events.ConversationScored):
     model_config = ConfigDict(defer_build=True)
+    _plain: ClassVar[dict[str, Any]] = {
+        "penalty": 0.0,
+        "failures": 0,
+        "average_latency_ms": None,
+        "cancelled": False,
+    }
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -132,6 +166,7 @@ class _Score(_Partial, events.ConversationScored):
 
 class _Ended(_Partial, events.ConversationEnded):
     model_config = ConfigDict(defer_build=True)
+    _plain: ClassVar[dict[str, Any]] = {"ways": (), "received": ""}
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -179,10 +214,9 @@ class StoredConversation(ConversationState):
             _Fact.of(self, at, fact=fact, asked=asked, message=message, turn=turn)
             for at, (fact, asked, message, turn) in enumerate(numbers.facts)
         ]
-        for name in _EMPTY.keys() - set(numbers.has):
-            setattr(self, name, _EMPTY[name]())
-        if "abandoned" not in numbers.has:
-            self.abandoned = None
+        for name in _OFTEN_ASKED:
+            if name not in numbers.has:
+                setattr(self, name, _NOTHING[name])
         if "warnings" in numbers.has:
             self.warnings = [
                 _Warning.of(self, at, code=source.text(code))
@@ -192,11 +226,15 @@ class StoredConversation(ConversationState):
         self.ended = self._made_end(numbers.ended)
         self.score = self._made_score(numbers.score)
         self.verdict = self._made_verdict(numbers.verdict)
-        self._numbers = numbers._replace(ended=None, score=None, verdict=None, checks=(), facts=())
+        self._numbers = source.shared(
+            numbers._replace(case=None, ended=None, score=None, verdict=None, checks=(), facts=())
+        )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
+        if name in _EMPTY and name not in self._numbers.has:
+            return _EMPTY[name]()
         return getattr(self.whole, name)
 
     @property
@@ -227,10 +265,12 @@ class StoredConversation(ConversationState):
         if row is None:
             return None
         reason, fault, is_plain = row
-        plain: dict[str, Any] = {}
+        known: dict[str, Any] = {}
         if is_plain:
-            plain = {"detail": "", "ways": (), "received": ""}
-        made: events.ConversationEnded = _Ended.of(self, reason=reason, fault=fault, **plain)
+            known["detail"] = ""
+        else:
+            known["_unknown"] = ("ways", "received")
+        made: events.ConversationEnded = _Ended.of(self, reason=reason, fault=fault, **known)
         return made
 
     def _made_score(self, row: Sequence[Any] | None) -> events.ConversationScored | None:
@@ -272,11 +312,6 @@ class StoredConversation(ConversationState):
 
     def _task(self, at: int, row: Sequence[Any]) -> events.TaskScored:
         number, title, score, passed, spread, points, tags, weight, asked, kept, of_user, more = row
-        known: dict[str, Any] = {}
-        if not more & _HAS_REASON:
-            known["reason"] = ""
-        if not more & _HAS_EVIDENCE:
-            known["evidence"] = ()
         made: events.TaskScored = _Task.of(
             self,
             at,
@@ -291,8 +326,7 @@ class StoredConversation(ConversationState):
             asked=asked,
             kept_by=kept,
             only_of_user=of_user,
-            _unproved=bool(more & _IS_UNPROVED),
-            **known,
+            _unknown=_UNKNOWN_OF_TASK[more],
         )
         return made
 
@@ -359,6 +393,12 @@ class StoredConversation(ConversationState):
             return [(None, None)] * counts
         return [(tokens_in, tokens_out) for tokens_in, tokens_out in counts]
 
+    def message(self, number: int) -> MessageState | None:
+        return self.whole.message(number)
+
+    def sent(self, message: MessageState) -> bool:
+        return self.whole.sent(message)
+
     def latest_checks(self) -> list[events.AssertionChecked]:
         if "checks" in self._numbers.has:
             return self.whole.latest_checks()
@@ -408,8 +448,23 @@ _EMPTY: dict[str, Any] = {
     "submissions": list,
     "request_failures": list,
     "unused": list,
+    "abandoned": lambda: None,
 }
+_OFTEN_ASKED = ("warnings", "request_failures", "unused", "abandoned")
+_NOTHING: dict[str, Any] = {name: _EMPTY[name]() for name in _OFTEN_ASKED}
 _HAS_REASON, _HAS_EVIDENCE, _IS_UNPROVED = 1, 2, 4
+_UNKNOWN_OF_TASK = [
+    tuple(
+        name
+        for flag, name in (
+            (_HAS_REASON, "reason"),
+            (_HAS_EVIDENCE, "evidence"),
+            (_IS_UNPROVED, "unproved"),
+        )
+        if flag & flags
+    )
+    for flags in range(8)
+]
 
 
 class _UnknownTextError(Exception):
@@ -445,9 +500,11 @@ class StoredRun:
         self.problems: list[Problem] = []
         self.digest = ""
         """The hash of all bytes that were read."""
+        self.kept_in: Catalogue | None = None
+        """Where what is made of it is kept; None if nothing is."""
         self._pieces: dict[ConversationKey, _Piece] = {}
-        self._rows: dict[ConversationKey, _Numbers | None] = {}
-        """None for a conversation that is no row: it is read whole."""
+        self._rows: dict[ConversationKey, str | None] = {}
+        """As JSON; None for a conversation that is no row: it is read whole."""
         self._loose = _Piece()
         """The lines of which the run itself is made."""
         self._texts: list[str] = []
@@ -459,6 +516,7 @@ class StoredRun:
         self._trial_cases: dict[tuple[int, int], events.Case] = {}
         self._parts: dict[tuple[Any, ...], events.ScorePart] = {}
         self._whole: dict[ConversationKey, ConversationState] = {}
+        self._alike: dict[str, Any] = {}
 
     def text(self, number: int) -> str:
         """Return a text by its number."""
@@ -471,12 +529,13 @@ class StoredRun:
         if isinstance(number, int):
             return self.state.cases[trial - 1]
         which, of_case = number
-        if (which, of_case) not in self._trial_cases:
-            case = self._cases[which]
-            if case.trial != of_case:
-                case = with_fields(case, trial=of_case)
-            self._trial_cases[which, of_case] = case
-        return self._trial_cases[which, of_case]
+        known = self._trial_cases.get((which, of_case))
+        if known is None:
+            known = self._cases[which]
+            if known.trial != of_case:
+                known = with_fields(known, trial=of_case)
+            self._trial_cases[which, of_case] = known
+        return known
 
     def part(
         self, name: Any, weight: float, value: float | None, left_out: bool, reason: int
@@ -488,6 +547,14 @@ class StoredRun:
                 name=name, weight=weight, value=value, left_out=left_out, reason=self.text(reason)
             )
         return self._parts[key]
+
+    def shared(self, numbers: _Numbers) -> _Numbers:
+        """Return the same, with equal parts shared by all conversations: most are alike."""
+        alike = self._alike
+        return _Numbers._make(
+            alike.setdefault(repr(each), each) if isinstance(each, list) else each
+            for each in numbers
+        )
 
     def whole(self, key: ConversationKey) -> ConversationState:
         """Return a conversation with its texts; the last ones stay in memory.
@@ -585,7 +652,7 @@ class StoredRun:
         self._rows[key] = None
         with suppress(_UnknownTextError):
             row = self._numbers(talk, lines, begun.get(key))
-            self._rows[key] = row
+            self._rows[key] = _json(row)
             self.state.conversations[key] = StoredConversation(self, key, row)
 
     def _numbers(
@@ -594,8 +661,8 @@ class StoredRun:
         def number(text: str) -> int:
             return self._text_number(text, lines)
 
-        has = [name for name in _EMPTY if getattr(talk, name)]
-        has += [name for name in ("abandoned", "violations", "user_faults") if getattr(talk, name)]
+        has = [name for name in _EMPTY if getattr(talk, name) not in ([], {}, None)]
+        has += [name for name in ("violations", "user_faults") if getattr(talk, name)]
         started = self.state.started
         is_imported = started is None or started.source is not None
         answers = [message for message in talk.messages if message.role == "assistant"]
@@ -646,11 +713,28 @@ class StoredRun:
 
     # What is kept of it
 
+    def recall(self, part: str) -> Any:
+        """Return the figures that `remember` kept of a recording with the same bytes; None without
+        any.
+        """
+        if self.kept_in is None:
+            return None
+        content = self.kept_in.kept(self.path.stem, part, self.digest)
+        try:
+            return None if content is None else json.loads(content)
+        except ValueError:
+            return None
+
+    def remember(self, part: str, figures: Any) -> None:
+        """Keep figures, as JSON and without any text of the recording, for the next look."""
+        if self.kept_in is not None:
+            content = _json(figures).encode("ascii")
+            self.kept_in.keep(self.path.stem, part, self.digest, content)
+
     def kept(self) -> dict[str, Any]:
-        """Return everything but texts, as `take` takes it."""
+        """Return everything but texts and conversations, as `take` takes it."""
         state, clock = self.state, self.state._clock
         return {
-            "version": VERSION,
             "digest": self.digest,
             "problems": [[problem.message, problem.line] for problem in self.problems],
             "loose": [self._loose.places, self._loose.checksum],
@@ -659,22 +743,26 @@ class StoredRun:
             "seq": state.last_seq,
             "at": _time(state.last_at),
             "newest": state.newest,
+            "conversations": len(state.conversations),
             "times": [[_time(since), _time(until)] for since, until in clock._times],
             "since": _time(clock._since),
-            "rows": [
-                [*key, self._pieces[key].places, self._pieces[key].checksum, self._rows[key]]
-                for key in state.conversations
-            ],
         }
 
-    def take(self, kept: dict[str, Any], digest: str) -> None:
-        """Take up what `kept` returned.
+    def rows(self) -> Iterator[str]:
+        """Yield the row of each conversation, as JSON."""
+        for key in self.state.conversations:
+            piece = self._pieces[key]
+            place = _json([*key, piece.places, piece.checksum])
+            yield f"[{place},{self._rows[key] or 'null'}]"
+
+    def take(self, kept: dict[str, Any], rows: Iterable[list[Any]], digest: str) -> None:
+        """Take up what `kept` and `rows` returned.
 
         Raises:
-            Exception: one of `_UNUSABLE`, if it is of another version or other bytes, or damaged.
+            Exception: one of `_UNUSABLE`, if it is of other bytes, or damaged.
         """
-        if kept["version"] != VERSION or kept["digest"] != digest:
-            raise ValueError("of another version, or other bytes")
+        if kept["digest"] != digest:
+            raise ValueError("of other bytes")
         self.digest = digest
         self.problems = [
             Problem(message, self.path.name, line) for message, line in kept["problems"]
@@ -691,13 +779,15 @@ class StoredRun:
             _read_time(kept["since"]),
         )
         self._read_texts(kept)
-        for condition, trial, places, checksum, row in kept["rows"]:
+        for (condition, trial, places, checksum), row in rows:
             key = ConversationKey(condition, trial)
             self._pieces[key] = _Piece(places, checksum)
             if row is None:
                 state.conversations[key] = self._read_whole(key)
             else:
                 state.conversations[key] = StoredConversation(self, key, _Numbers(*row))
+        if len(state.conversations) != kept["conversations"]:
+            raise ValueError("fewer rows than there were")
 
     def _read_texts(self, kept: dict[str, Any]) -> None:
         with self.path.open("rb") as file:
@@ -730,6 +820,10 @@ class StoredRun:
             self._cases.append(case)
             self._case_places.append((begun.offset, len(begun.data)))
         return [self._case_numbers[key], case.trial]
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _time(at: datetime | None) -> str | None:
@@ -817,16 +911,19 @@ def pack(run: StoredRun) -> bytes | None:
     whole = sum(row is None for row in run._rows.values())
     if whole > len(run._rows) // 10:
         return None
-    return zlib.compress(json.dumps(run.kept(), separators=(",", ":")).encode("ascii"), 1)
+    lines = "\n".join([_json(run.kept()), *run.rows()])
+    return zlib.compress(lines.encode("ascii"), 1)
 
 
 def unpack(path: Path, kept: bytes, digest: str) -> StoredRun | None:
     """Return a recording from its rows, given the hash of its bytes now; None if they cannot be
-    used: of another version, damaged, or of other bytes.
+    used: damaged, or of other bytes.
     """
     run = StoredRun(path)
     try:
-        run.take(json.loads(zlib.decompress(kept)), digest)
+        # Read one by one: all of them at once would take more memory than the views.
+        first, *rows = zlib.decompress(kept).split(b"\n")
+        run.take(json.loads(first), map(json.loads, rows), digest)
     except _UNUSABLE:
         return None
     return run
@@ -842,16 +939,18 @@ def stored_run(path: Path, *, keeps: bool) -> StoredRun:
     kept_in = _list_of_runs(path, writes=keeps)
     if kept_in is not None:
         digest = file_digest(path)
-        kept = kept_in.kept_rows(path.stem, digest)
+        kept = kept_in.kept(path.stem, ROWS, digest)
         if kept is not None and (run := unpack(path, kept, digest)) is not None:
+            run.kept_in = kept_in
             return run
     run = StoredRun(path)
     run.read()
     # One that is still written would be kept again at each look.
     if kept_in is not None and run.state.ended is not None:
+        run.kept_in = kept_in
         rows = pack(run)
         if rows is not None:
-            kept_in.keep_rows(path.stem, run.digest, rows)
+            kept_in.keep(path.stem, ROWS, run.digest, rows)
     return run
 
 

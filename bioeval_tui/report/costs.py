@@ -30,6 +30,9 @@ NO_MODEL = {"evaluator": ("scripted", "human"), "scorer": ("rules",)}
 Asked = Sequence[TokenCounts | TranscriptScored | AnswersUnused]
 
 
+_NOT_TOLD: TokenCounts = (None, None)
+
+
 @dataclass(frozen=True, slots=True)
 class PeerCost:
     """One peer's models: tokens as reported (None: not reported) and dollars, None with the reason
@@ -233,14 +236,24 @@ def _unpriced(peer: Peer, asked: Asked, why: str, known: float = 0.0) -> PeerCos
 
 
 def _answers_without_tokens(asked: Asked) -> int:
-    return sum(
-        each.uncounted if isinstance(each, AnswersUnused) else None in _counts(each)
-        for each in asked
+    told = _told(asked)
+    return (
+        len(asked)
+        - len(told)
+        + sum(
+            each.uncounted if isinstance(each, AnswersUnused) else None in _counts(each)
+            for each in told
+        )
     )
 
 
-def _tokens(asked: Asked) -> tuple[int | None, int | None]:
-    counts = [_counts(each) for each in asked]
+def _told(asked: Asked) -> Asked:
+    """Return those that are not two unknown numbers, as all answers are of an imported file."""
+    return [each for each in asked if each != _NOT_TOLD]
+
+
+def _tokens(asked: Asked) -> TokenCounts:
+    counts = [_counts(each) for each in _told(asked)]
     return known_sum(tokens_in for tokens_in, _ in counts), known_sum(
         tokens_out for _, tokens_out in counts
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from math import inf
 from random import Random
 from typing import Any
@@ -381,14 +381,45 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
         talks = list(conversations_of(runs, condition))
         if not any(run.started.source is None or talk.user_replies for run, talk in talks):
             continue  # questions on paper, imported with their answers: nobody played a user
-        transcripts = [_transcript(run, talk) for run, talk in _drawn(talks)]
-        figures = realism(filter(_is_english, transcripts))
+        figures = _kept_figures(runs, condition)
+        if figures is None:
+            transcripts = [_transcript(run, talk) for run, talk in _drawn(talks)]
+            figures = realism(filter(_is_english, transcripts))
+            _keep_figures(runs, condition, figures)
         if figures.words_per_turn.value is None:
             continue
         measured = figures.words_per_turn.conversations
         title, rows = condition_title(runs, condition), tuple(_rows(figures))
         made.append(RunManner(condition, title, measured, len(talks), rows, REFERENCES[0]))
     return made
+
+
+def _kept_figures(runs: Sequence[RecordedRun], condition: Condition) -> Realism | None:
+    """Return the figures that were kept with a single large recording; None without any."""
+    if len(runs) != 1 or runs[0].stored is None:
+        return None
+    kept = runs[0].stored.recall(f"manner {condition}")
+    try:
+        return kept and Realism(**{name: _kept_measure(*kept[name]) for name in Realism.__slots__})
+    except (TypeError, KeyError):
+        return None
+
+
+def _kept_measure(value: float | None, interval: list[Any] | None, talks: int) -> Measure:
+    return Measure(value, None if interval is None else Interval(*interval), talks)
+
+
+def _keep_figures(runs: Sequence[RecordedRun], condition: Condition, figures: Realism) -> None:
+    if len(runs) != 1 or runs[0].stored is None:
+        return
+    measures = {name: getattr(figures, name) for name in Realism.__slots__}
+    runs[0].stored.remember(
+        f"manner {condition}",
+        {
+            name: [one.value, one.interval and astuple(one.interval), one.conversations]
+            for name, one in measures.items()
+        },
+    )
 
 
 def _drawn(

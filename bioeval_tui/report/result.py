@@ -16,7 +16,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.text import clean_line, listed, plural
 from bioeval_tui.base.units import DASH, date, latency
 from bioeval_tui.grade.task_report import TaskReport
@@ -35,7 +34,7 @@ from bioeval_tui.record.events import (
 )
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.model_families import family_note
-from bioeval_tui.record.overlay import Overlay, read_overlay, state_in_force
+from bioeval_tui.record.overlay import read_overlay, state_in_force
 from bioeval_tui.record.participants import Peer, Role
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.reviews import (
@@ -627,7 +626,15 @@ def load_run(
         RecordingError: the file cannot be read, or its first event is missing.
     """
     overlay = read_overlay(path)
-    state, started, problems = recorded_state(path, overlay, keeps=keeps)
+    stored = None
+    # A mask is one for all texts of a recording, and reviews and later verdicts change
+    # conversations: these are read whole.
+    if not masking() and not overlay.events and is_large(path):
+        stored = stored_run(path, keeps=keeps)
+    if stored is not None and stored.state.started is not None:
+        state, started, problems = stored.state, stored.state.started, tuple(stored.problems)
+    else:
+        state, started, problems = started_run(path)
     again = judged_again(state, overlay, counts=not as_recorded)
     now = state if as_recorded else state_in_force(state, overlay)
     return RunResult(
@@ -640,23 +647,8 @@ def load_run(
         prices or shipped_prices(),
         fold_reviews(overlay.events, state, now),
         any(isinstance(event, ReviewsDrawn) for event in overlay.events),
+        stored,
     )
-
-
-def recorded_state(
-    path: Path, overlay: Overlay, *, keeps: bool
-) -> tuple[RunState, RunStarted, tuple[Problem, ...]]:
-    """Return the same as `started_run`; of a large recording, with its conversations as rows.
-
-    A mask is one for all texts of a recording, and reviews and later verdicts change
-    conversations: these are read whole.
-    """
-    if masking() or overlay.events or not is_large(path):
-        return started_run(path)
-    stored = stored_run(path, keeps=keeps)
-    if stored.state.started is None:
-        return started_run(path)  # which says what is wrong
-    return stored.state, stored.state.started, tuple(stored.problems)
 
 
 def result_of(

@@ -64,6 +64,7 @@ from bioeval_tui.record.reviews import (
     reviewed_score,
 )
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
+from bioeval_tui.record.stored import StoredRun
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.contents import Contents, job_contents
@@ -627,6 +628,8 @@ class RecordedRun:
     """People's current reviews. `state` has the judge's scores; `apply_reviews` replaces them."""
     sampled: bool = False
     """Whether a random sample of its verdicts was drawn for people to review."""
+    stored: StoredRun | None = None
+    """The recording as rows, with which figures can be kept; None of a small one."""
 
     _criteria_shared: dict[Hashable, SharedCriteria] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -886,6 +889,11 @@ class RecordedRun:
         return {}
 
     @cached_property
+    def _titles(self) -> dict[tuple[Hashable, Condition | None], dict[int, str]]:
+        """The titles of tasks by case: every figure asks for them for each conversation."""
+        return {}
+
+    @cached_property
     def _results(self) -> dict[ConversationKey, ConversationResult]:
         """The results that were asked for: a score card asks for those of one trial, of perhaps
         thousands.
@@ -907,7 +915,12 @@ class RecordedRun:
         """Return what the judge scores, by number from 1: by the job or in a trial; in a condition,
         what counts there.
         """
-        return rows.task_titles(self.state, trial, condition)
+        if trial is None:
+            return rows.task_titles(self.state, trial, condition)
+        key = self.state.case_key(trial), condition
+        if key not in self._titles:
+            self._titles[key] = rows.task_titles(self.state, trial, condition)
+        return self._titles[key]
 
     def assertion_titles(
         self, condition: Condition | None = None, trial: int | None = None
