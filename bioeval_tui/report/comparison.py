@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, overload
 
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.base.units import date, day, number
@@ -361,6 +361,51 @@ class TurnComparison:
     difference_ms: float | None
 
 
+class ComparedTurns(Sequence[TurnComparison]):
+    """The turns of conversations that are compared, made when they are first asked for: that reads
+    the texts of all of them.
+    """
+
+    def __init__(
+        self,
+        both: Sequence[tuple[ConversationResult, ConversationResult]],
+        *,
+        without_times: bool,
+    ) -> None:
+        """Take the conversations of A and B; with `without_times`, times are not comparable."""
+        self._both, self._without_times = both, without_times
+
+    @property
+    def have_times(self) -> bool:
+        """Whether the time of any answer is known."""
+        return any(talk.latencies_ms for talks in self._both for talk in talks)
+
+    @overload
+    def __getitem__(self, place: int) -> TurnComparison: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[TurnComparison, ...]: ...
+    def __getitem__(self, place: int | slice) -> TurnComparison | tuple[TurnComparison, ...]:
+        return self._made[place]
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @cached_property
+    def _made(self) -> tuple[TurnComparison, ...]:
+        return tuple(self._turns())
+
+    def _turns(self) -> Iterator[TurnComparison]:
+        for talks in self._both:
+            sides = [grouped((m.turn, m) for m in talk.messages if talk.sent(m)) for talk in talks]
+            for turn in sorted({*sides[0], *sides[1]}):
+                one, two = (tuple(side.get(turn, ())) for side in sides)
+                a_ms, b_ms = _latency(one), _latency(two)
+                change = None
+                if a_ms is not None and b_ms is not None and not self._without_times:
+                    change = b_ms - a_ms
+                yield TurnComparison(talks[0].trial, turn, one, two, a_ms, b_ms, change)
+
+
 @dataclass(frozen=True, slots=True)
 class Requests:
     """The requests to the agent in some conversations: how many were sent, and how many of them
@@ -405,7 +450,7 @@ class ConditionComparison:
     assertions: tuple[AssertionComparison, ...]
     latency: Difference | None
     averages_ms: tuple[float | None, float | None]
-    turns: tuple[TurnComparison, ...]
+    turns: ComparedTurns
     requests: tuple[Requests, Requests]
     """The requests to the agent in A and B, in the conversations that are compared."""
     cost_a: Spent
@@ -943,7 +988,7 @@ class _Compared:
             assertions=tuple(self._assertions()),
             latency=latency,
             averages_ms=averages,
-            turns=tuple(self._turns()),
+            turns=ComparedTurns(self.both, without_times=self.without_times),
             requests=(
                 count_requests(one for one, _ in self.both),
                 count_requests(two for _, two in self.both),
@@ -1094,17 +1139,6 @@ class _Compared:
             left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
             return left_out, left_out
         return _pair_samples(pair, _passed(one), _passed(two))
-
-    def _turns(self) -> Iterator[TurnComparison]:
-        for talks in self.both:
-            sides = [grouped((m.turn, m) for m in talk.messages if talk.sent(m)) for talk in talks]
-            for turn in sorted({*sides[0], *sides[1]}):
-                one, two = (tuple(side.get(turn, ())) for side in sides)
-                a_ms, b_ms = _latency(one), _latency(two)
-                change = None
-                if a_ms is not None and b_ms is not None and not self.without_times:
-                    change = b_ms - a_ms
-                yield TurnComparison(talks[0].trial, turn, one, two, a_ms, b_ms, change)
 
 
 def _lone_estimate(

@@ -618,6 +618,8 @@ def _add_cost(table: Table, side: ConditionComparison) -> None:
 
 
 def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> None:
+    if not (texts or side.turns.have_times):
+        return  # nothing but dashes, as of imported files without times
     table = text_table([], ["trial", "turn", "A", "B", "difference"])
     if texts:
         table.add_column("agent in A", ratio=1, overflow="fold")

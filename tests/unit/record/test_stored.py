@@ -1,0 +1,236 @@
+"""What is shown of a large recording from its rows is what is shown of the recording itself."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bioeval_tui.record import stored
+from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.reading import fold_file
+from bioeval_tui.record.stored import StoredConversation, StoredRun, file_digest, pack, unpack
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.document import run_document
+from bioeval_tui.report.formats.console import print_comparison, print_manner, print_score_card
+from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
+
+ROOT = Path(__file__).parents[3]
+SAMPLES = [
+    *sorted((ROOT / "bioeval_tui" / "sample" / "recordings").glob("*/*.jsonl")),
+    ROOT / "tests" / "golden" / "demo-run.jsonl",
+    ROOT / "tests" / "golden" / "recordings" / "version-1.jsonl",
+]
+RUN_ID = "20261129-183936-56a5aeac"
+
+
+@pytest.fixture
+def runs_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a data folder's runs, in which every recording counts as large."""
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setattr(stored, "LARGE", 0)
+    folder = tmp_path / "data" / "runs"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def there(runs_dir: Path) -> Path:
+    """A recording in it."""
+    return Path(shutil.copy(SAMPLES[0], runs_dir / f"{RUN_ID}.jsonl"))
+
+
+def shown(run: RunResult) -> str:
+    """Return all that is shown of a run: its score card and its document."""
+    console = Console(file=io.StringIO(), width=120)
+    print_score_card(run, console)
+    print_manner(run, console)
+    card: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return card + json.dumps(run_document(run), indent=1)
+
+
+def without_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> RunResult:
+    """Return the run as it is read without rows."""
+    with monkeypatch.context() as patched:
+        patched.setattr(stored, "LARGE", 1 << 60)
+        run = load_run(path)
+    assert run.stored is None
+    return run
+
+
+def stored_parts(runs_dir: Path) -> list[tuple[str, bytes]]:
+    """Return the parts that are kept."""
+    with sqlite3.connect(runs_dir / "catalogue.sqlite") as database:
+        found = database.execute("select part, content from kept").fetchall()
+    database.close()
+    return found
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
+def test_the_rows_show_what_the_recording_shows(
+    sample: Path, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path(shutil.copy(sample, runs_dir / f"{RUN_ID}.jsonl"))
+    plain = without_rows(path, monkeypatch)
+    expected = shown(plain)
+
+    first = load_run(path)
+    assert any(isinstance(talk, StoredConversation) for talk in first.state.conversations.values())
+    assert shown(first) == expected
+    again = load_run(path)
+    assert shown(again) == expected
+    if plain.has_ended:
+        assert again.stored is not None
+        assert again.stored.kept_in is not None
+    for key, talk in again.state.conversations.items():
+        folded = plain.state.conversations[key]
+        whole = talk.whole if isinstance(talk, StoredConversation) else talk
+        assert whole == folded
+        assert [whole.attempt, whole.abandoned] == [folded.attempt, folded.abandoned]
+    for name in ("ended", "warnings", "unclean", "clean", "last_seq", "last_at", "newest", "served",
+                 "resumed", "cases", "operator", "exams", "sentinels", "unknown", "_clock"):  # fmt: skip
+        assert getattr(again.state, name) == getattr(plain.state, name), name
+
+
+def test_comparisons_and_ranks_are_the_same(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [Path(shutil.copy(each, runs_dir)) for each in SAMPLES[:2]]
+    plain = [without_rows(path, monkeypatch) for path in paths]
+    for runs in [load_run(path) for path in paths], [load_run(path) for path in paths]:
+        texts = []
+        for pair in plain, runs:
+            console = Console(file=io.StringIO(), width=120)
+            print_comparison(compare(*pair), console, texts=True)
+            ranks = ranking_dicts(rankings(summarise_runs(pair)))
+            texts.append(console.file.getvalue() + json.dumps(ranks))  # type: ignore[attr-defined]
+        assert texts[0] == texts[1]
+
+
+def test_a_changed_recording_is_never_shown_from_old_rows(
+    there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = load_run(there)
+    assert before.stored is not None
+    stat = there.stat()
+    changed = there.read_bytes().replace(b'"passed":true', b'"passed":null', 1)
+    changed = changed.replace(b'"score":1.0', b'"score":0.5')
+    there.write_bytes(changed)  # as long as before, and with its time
+    os.utime(there, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert shown(load_run(there)) == shown(without_rows(there, monkeypatch))
+
+    load_run(there)
+    with there.open("ab") as file:  # extended, as by a run that goes on
+        file.write(changed.splitlines(keepends=True)[-1].replace(b"completed", b"cancelled"))
+    assert shown(load_run(there)) == shown(without_rows(there, monkeypatch))
+
+
+def test_a_recording_that_changes_while_it_is_shown_is_an_error(there: Path) -> None:
+    run = load_run(there)
+    there.write_bytes(there.read_bytes().replace(b"a", b"b"))
+    talk = next(iter(run.state.conversations.values()))
+    with pytest.raises(stored.RecordingError, match="changed while it was shown"):
+        assert talk.messages
+
+
+def test_reviews_count_that_come_after_the_rows_were_kept(
+    there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = load_run(there)
+    talk = next(talk for talk in run.conversations if talk.tasks)
+    review = {
+        "run_id": run.run_id, "seq": 1, "at": "2026-11-30T00:00:00Z", "kind": "reviewed",
+        "condition": talk.condition, "trial": talk.trial, "attempt": 1, "author": "A",
+        "review": "r1", "action": "score", "task": 1, "before": talk.tasks[0].score, "after": 0.25,
+    }  # fmt: skip
+    there.with_suffix(".overlay.jsonl").write_text(json.dumps(review) + "\n")
+    assert load_run(there).reviewed_words
+    assert shown(load_run(there)) == shown(without_rows(there, monkeypatch))
+
+
+@pytest.mark.parametrize("what", [b"", b"broken", b"[]", b'{"digest": "x"}'])
+def test_broken_rows_are_ignored_and_replaced(
+    there: Path, what: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = shown(load_run(there))
+    good = dict(stored_parts(there.parent))["rows"]
+    broken = stored.zlib.compress(what) if what else what
+    Catalogue(there.parent).keep(RUN_ID, "rows", file_digest(there), broken)
+    assert shown(load_run(there)) == expected
+    assert dict(stored_parts(there.parent))["rows"] == good
+
+
+def test_rows_with_a_part_missing_or_another_value_are_not_used(there: Path) -> None:
+    run = StoredRun(there)
+    run.read()
+    rows = pack(run)
+    assert rows is not None
+    lines = stored.zlib.decompress(rows).split(b"\n")
+    for kept in (lines[:-1], [lines[0].replace(b'"texts":[[', b'"texts":[[9'), *lines[1:]]):
+        packed = stored.zlib.compress(b"\n".join(kept))
+        assert unpack(there, packed, run.digest) is None
+    assert unpack(there, rows, "another") is None
+
+
+def test_rows_of_other_code_are_made_again(there: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_run(there)
+    digest = file_digest(there)
+    assert Catalogue(there.parent).kept(RUN_ID, "rows", digest)
+    monkeypatch.setattr("bioeval_tui.record.catalogue._made_by", lambda: "another version")
+    assert Catalogue(there.parent).kept(RUN_ID, "rows", digest) is None
+    load_run(there)
+    assert Catalogue(there.parent).kept(RUN_ID, "rows", digest)
+
+
+def test_no_text_is_kept(there: Path) -> None:
+    shown(load_run(there))
+    said = [
+        message.text
+        for talk in fold_file(there, light=False).conversations.values()
+        for message in talk.messages
+    ]
+    parts = stored_parts(there.parent)
+    assert {part for part, _ in parts} >= {"rows"}
+    for part, content in parts:
+        text = stored.zlib.decompress(content).decode() if part == "rows" else content.decode()
+        assert not any(each in text for each in said if len(each) > 10)
+
+
+def test_looking_needs_no_place_to_keep_rows(
+    there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = shown(without_rows(there, monkeypatch))
+    elsewhere = tmp_path / "of somebody else"
+    elsewhere.mkdir()
+    lone = Path(shutil.copy(there, elsewhere / there.name))
+    assert shown(load_run(lone)) == expected
+    assert [each.name for each in elsewhere.iterdir()] == [there.name]
+    assert shown(load_run(there, keeps=False)) == expected
+    assert not (there.parent / "catalogue.sqlite").exists()
+    (there.parent / "catalogue.sqlite").mkdir()  # nothing can be written
+    assert shown(load_run(there)) == expected
+
+
+def test_rows_go_with_their_run(there: Path) -> None:
+    load_run(there)
+    Catalogue(there.parent).runs()
+    there.unlink()
+    Catalogue(there.parent).runs()
+    assert stored_parts(there.parent) == []
+
+
+def test_two_at_once_keep_the_same(there: Path) -> None:
+    expected = shown(load_run(there))
+    (there.parent / "catalogue.sqlite").unlink()
+    with ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(load_run, [there] * 4))
+    assert {shown(run) for run in runs} == {expected}
+    assert dict(stored_parts(there.parent))["rows"]
