@@ -231,7 +231,9 @@ class StoredConversation(ConversationState):
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in self.__slots__:  # copy asks for these before there are any
+        if (
+            name.startswith("__") or name in self.__slots__
+        ):  # copy asks for these before there are any
             raise AttributeError(name)
         if name in _EMPTY and name not in self._numbers.has:
             return _EMPTY[name]()

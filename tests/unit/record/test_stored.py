@@ -149,7 +149,7 @@ def test_reviews_count_that_come_after_the_rows_were_kept(
     review = {
         "run_id": run.run_id, "seq": 1, "at": "2026-11-30T00:00:00Z", "kind": "reviewed",
         "condition": talk.condition, "trial": talk.trial, "attempt": 1, "author": "A",
-        "review": "r1", "action": "score", "task": 1, "before": talk.tasks[0].score, "after": 0.25,
+        "review": "r1", "action": "override", "task": 1, "before": talk.tasks[0].score, "after": 0.25,
     }  # fmt: skip
     there.with_suffix(".overlay.jsonl").write_text(json.dumps(review) + "\n")
     assert load_run(there).reviewed_words
