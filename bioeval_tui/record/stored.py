@@ -566,7 +566,7 @@ class StoredRun:
         """
         if key not in self._whole:
             if len(self._whole) >= MOST_WHOLE:
-                del self._whole[next(iter(self._whole))]
+                self._whole.pop(next(iter(self._whole)), None)  # another thread may have, too
             self._whole[key] = self._read_whole(key)
         return self._whole[key]
 
@@ -756,6 +756,10 @@ class StoredRun:
             piece = self._pieces[key]
             place = _json([*key, piece.places, piece.checksum])
             yield f"[{place},{self._rows[key] or 'null'}]"
+
+    def forget_rows(self) -> None:
+        """Forget what only `pack` needs."""
+        self._rows.clear()
 
     def take(self, kept: dict[str, Any], rows: Iterable[list[Any]], digest: str) -> None:
         """Take up what `kept` and `rows` returned.
@@ -953,6 +957,7 @@ def stored_run(path: Path, *, keeps: bool) -> StoredRun:
         rows = pack(run)
         if rows is not None:
             kept_in.keep(path.stem, ROWS, run.digest, rows)
+    run.forget_rows()
     return run
 
 

@@ -264,7 +264,8 @@ class AppServices:
         def called() -> Made:
             from bioeval_tui.report.result import load_run
 
-            return function(*[load_run(self.run_list.find(run_id)) for run_id in run_ids])
+            paths = [self.run_list.find(run_id) for run_id in run_ids]
+            return function(*[load_run(path, keeps=self._writes) for path in paths])
 
         return await self.in_thread(called)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import os
@@ -16,6 +17,7 @@ from rich.console import Console
 from bioeval_tui.record import stored
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.reading import fold_file
+from bioeval_tui.record.state import RunState
 from bioeval_tui.record.stored import StoredConversation, StoredRun, file_digest, pack, unpack
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
@@ -95,8 +97,8 @@ def test_the_rows_show_what_the_recording_shows(
         whole = talk.whole if isinstance(talk, StoredConversation) else talk
         assert whole == folded
         assert [whole.attempt, whole.abandoned] == [folded.attempt, folded.abandoned]
-    for name in ("ended", "warnings", "unclean", "clean", "last_seq", "last_at", "newest", "served",
-                 "resumed", "cases", "operator", "exams", "sentinels", "unknown", "_clock"):  # fmt: skip
+    names = {field.name for field in dataclasses.fields(RunState)}
+    for name in names - {"conversations", "_conditions"}:
         assert getattr(again.state, name) == getattr(plain.state, name), name
 
 
@@ -149,7 +151,8 @@ def test_reviews_count_that_come_after_the_rows_were_kept(
     review = {
         "run_id": run.run_id, "seq": 1, "at": "2026-11-30T00:00:00Z", "kind": "reviewed",
         "condition": talk.condition, "trial": talk.trial, "attempt": 1, "author": "A",
-        "review": "r1", "action": "override", "task": 1, "before": talk.tasks[0].score, "after": 0.25,
+        "review": "r1", "action": "override", "task": 1, "before": talk.tasks[0].score,
+        "after": 0.25,
     }  # fmt: skip
     there.with_suffix(".overlay.jsonl").write_text(json.dumps(review) + "\n")
     assert load_run(there).reviewed_words

@@ -557,7 +557,7 @@ def test_cases_of_the_same_names_with_other_contents_are_no_regression_and_are_n
         side.score.mean,
         task.a and task.a.mean,
         task.change,
-        side.turns,
+        tuple(side.turns),
         side.cost_a.held,
     )
     assert numbers == (None, None, None, None, None, (), 0)
