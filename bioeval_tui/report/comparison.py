@@ -867,7 +867,11 @@ def _placebo_notes(
     a: RunResult, b: RunResult, shared: Sequence[Condition]
 ) -> Iterator[of.PlaceboLeftOut]:
     """Yield the scores with a placebo, if any run has it and it is not compared."""
-    held = [(name, run.summary.of(PLACEBO_NAME)) for name, run in (("A", a), ("B", b))]
+    # Only of such a run: its summary takes as long as the comparison.
+    with_placebo = [
+        (name, run) for name, run in (("A", a), ("B", b)) if PLACEBO_NAME in run.conditions
+    ]
+    held = [(name, run.summary.of(PLACEBO_NAME)) for name, run in with_placebo]
     scores = tuple((name, found.score.mean) for name, found in held if found is not None)
     if scores and PLACEBO_NAME not in shared:
         yield of.PlaceboLeftOut(scores)
