@@ -182,7 +182,10 @@ def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[s
 def _loaded(paths: Sequence[Path], settings: Settings, *, as_recorded: bool = False) -> Results:
     prices = load_prices(settings.data_dir / FILE_NAME)
     return Results(
-        tuple(result.load_run(path, prices=prices, as_recorded=as_recorded) for path in paths)
+        tuple(
+            result.load_run(path, prices=prices, as_recorded=as_recorded, whole=True)
+            for path in paths
+        )
     )
 
 

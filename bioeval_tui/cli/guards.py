@@ -46,7 +46,7 @@ def guards(transcripts: Path, as_json: bool) -> int:
     was read, 2 a line could not be read.
     """
     if not transcripts.exists() and (path := _run(str(transcripts))) is not None:
-        lines = transcript_lines(load_run(path)).encode("utf-8", "replace")
+        lines = transcript_lines(load_run(path, whole=True)).encode("utf-8", "replace")
         return _check(io.BytesIO(lines), path.stem, as_json)
     if str(transcripts) == "-":
         return _check(sys.stdin.buffer, "stdin", as_json)

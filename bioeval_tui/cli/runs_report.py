@@ -191,7 +191,8 @@ def report(
 
     RUN is a run's id, its beginning or end, or a recording file.
     """
-    runs = _calibrate(_load(run, as_recorded), calibrated_by, as_recorded)
+    loaded = _load(run, as_recorded, whole=True)  # a document has all texts
+    runs = _calibrate(loaded, calibrated_by, as_recorded)
     runs = _look_at_agents(runs, agent_side, agent_rules)
     return _write_runs(choose(output, kind, "run", "runs", default="html"), runs, output, target)
 
@@ -325,7 +326,7 @@ def export(run: tuple[str, ...], kind: str | None, output: Path | None, as_recor
             f"give a format: --to {', '.join(names('run', 'runs')[:-1])} or"
             f" {names('run', 'runs')[-1]}"
         )
-    runs = _load(run, as_recorded)
+    runs = _load(run, as_recorded, whole=True)  # documents have all texts
     return _write_runs(choose(output, kind, "run", "runs"), runs, output, TARGET)
 
 
@@ -381,11 +382,11 @@ def _is_folder(chosen: Format, output: Path) -> bool:
     return True
 
 
-def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
+def _load(names: tuple[str, ...], as_recorded: bool, *, whole: bool = False) -> list[RunResult]:
     settings = Settings.from_environment()
     prices = load_prices(settings.data_dir / FILE_NAME)
     paths = [find_recording(name, settings.runs_dir) for name in names]
-    runs = [load_run(path, prices=prices, as_recorded=as_recorded) for path in paths]
+    runs = [load_run(path, prices=prices, as_recorded=as_recorded, whole=whole) for path in paths]
     for loaded in runs:
         for problem in loaded.problems:
             say(f"note: {problem}", err=True)

@@ -48,6 +48,8 @@ second.
 """
 MOST_WHOLE = 64
 """The number of conversations whose texts stay in memory once they were read."""
+MOST_BYTES = 1 << 29
+"""The most bytes of rows that are read: those of a million conversations."""
 HASH = "sha256"
 ROWS = "rows"
 """The part of what is kept of a recording."""
@@ -928,7 +930,10 @@ def unpack(path: Path, kept: bytes, digest: str) -> StoredRun | None:
     run = StoredRun(path)
     try:
         # Read one by one: all of them at once would take more memory than the views.
-        first, *rows = zlib.decompress(kept).split(b"\n")
+        opened = zlib.decompressobj()
+        first, *rows = opened.decompress(kept, MOST_BYTES).split(b"\n")
+        if opened.unconsumed_tail or not opened.eof:
+            raise ValueError("torn, or larger than any rows")
         run.take(json.loads(first), map(json.loads, rows), digest)
     except _UNUSABLE:
         return None

@@ -611,13 +611,18 @@ def reviewed(run: RunResult) -> tuple[ReviewedScores | None, tuple[str, ...]]:
 
 
 def load_run(
-    path: Path, *, prices: Prices | None = None, as_recorded: bool = False, keeps: bool = True
+    path: Path,
+    *,
+    prices: Prices | None = None,
+    as_recorded: bool = False,
+    keeps: bool = True,
+    whole: bool = False,
 ) -> RunResult:
     """Return the result of a recording and its overlay; without `prices`, the included prices are
     used.
 
     Of a large recording in the data folder, what all views need is kept in the list of runs, unless
-    told otherwise (`keeps`).
+    told otherwise (`keeps`). With `whole`, all texts are in memory, for who reads most of them.
 
     The latest verdict on a transcript counts; with `as_recorded`, the recorded one does, and the
     latest is only listed.
@@ -629,7 +634,7 @@ def load_run(
     stored = None
     # A mask is one for all texts of a recording, and reviews and later verdicts change
     # conversations: these are read whole.
-    if not masking() and not overlay.events and is_large(path):
+    if not (whole or masking() or overlay.events) and is_large(path):
         stored = stored_run(path, keeps=keeps)
     if stored is not None and stored.state.started is not None:
         state, started, problems = stored.state, stored.state.started, tuple(stored.problems)
