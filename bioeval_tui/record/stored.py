@@ -29,6 +29,7 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunEvent, with_fields
+from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.reading import CHUNK, LineReader, pause_collector
 from bioeval_tui.record.runs import is_run_id
 from bioeval_tui.record.state import (
@@ -376,6 +377,10 @@ class StoredConversation(ConversationState):
         return self.whole.user_faults if "user_faults" in self._numbers.has else []
 
     @property
+    def persona_facts(self) -> PersonaFacts | None:
+        return self.whole.persona_facts if "persona_facts" in self._numbers.has else None
+
+    @property
     def can_be_judged(self) -> bool:
         return self.is_result and self._numbers.answers > 0
 
@@ -666,7 +671,8 @@ class StoredRun:
             return self._text_number(text, lines)
 
         has = [name for name in _EMPTY if getattr(talk, name) not in ([], {}, None)]
-        has += [name for name in ("violations", "user_faults") if getattr(talk, name)]
+        derived = ("violations", "user_faults", "persona_facts")
+        has += [name for name in derived if getattr(talk, name)]
         started = self.state.started
         is_imported = started is None or started.source is not None
         answers = [message for message in talk.messages if message.role == "assistant"]
