@@ -936,10 +936,7 @@ def unpack(path: Path, kept: bytes, digest: str) -> StoredRun | None:
     run = StoredRun(path)
     try:
         # Read one by one: all of them at once would take more memory than the views.
-        opened = zlib.decompressobj()
-        first, *rows = opened.decompress(kept, MOST_BYTES).split(b"\n")
-        if opened.unconsumed_tail or not opened.eof:
-            raise ValueError("torn, or larger than any rows")
+        first, *rows = _lines_of(kept)
         run.take(json.loads(first), map(json.loads, rows), digest)
     except _UNUSABLE:
         return None
@@ -988,6 +985,14 @@ def is_large(path: Path) -> bool:
         return path.stat().st_size >= LARGE
     except OSError:
         return False  # who reads it says why
+
+
+def _lines_of(kept: bytes) -> list[bytes]:
+    opened = zlib.decompressobj()
+    lines = opened.decompress(kept, MOST_BYTES).split(b"\n")
+    if opened.unconsumed_tail or not opened.eof:
+        raise ValueError("torn, or larger than any rows")
+    return lines
 
 
 _UNUSABLE = (
