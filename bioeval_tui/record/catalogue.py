@@ -162,10 +162,9 @@ def _made_by() -> str:
     package = Path(__file__).parents[1]
     found = []
     for room in ("record", "report", "guards", "languages", "statistics"):
-        with os.scandir(package / room) as entries:
-            for entry in entries:
-                stat = entry.stat()
-                found.append(f"{room}/{entry.name} {stat.st_size} {stat.st_mtime_ns}")
+        for file in (package / room).rglob("*.py"):
+            stat = file.stat()
+            found.append(f"{file.relative_to(package)} {stat.st_size} {stat.st_mtime_ns}")
     return hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "replace")).hexdigest()
 
 
