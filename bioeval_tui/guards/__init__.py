@@ -8,7 +8,8 @@ that cannot be undone is no fault of the agent, and its conversation does not co
 - `check(view, text)` applies every guard to a message before it is sent; `brings_up_nothing`,
   `keeps_saying_goodbye` and `unread` are asked beside it.
 - `newly_disclosed_facts` and `disclosed_facts` keep the ledger: which facts the user told, in whose
-  words; `asks_for` says whether the agent had asked.
+  words; `asks_for` says whether the agent had asked, and
+  `asks_for_just` whether for that fact itself.
 - `find_shared_word` and `unrelated` say whether what the placebo's user tells has anything to do
   with a job, whose language is `job_language`.
 - `check_transcripts` and `messages_out_of_role` look at conversations that were held, here or
@@ -39,6 +40,7 @@ from bioeval_tui.guards.checks import (
 )
 from bioeval_tui.guards.content import (
     asks_for,
+    asks_for_just,
     brings_up_nothing,
     disclosed_facts,
     newly_disclosed_facts,
@@ -58,6 +60,7 @@ __all__ = [
     "Known",
     "SharedWord",
     "asks_for",
+    "asks_for_just",
     "brings_up_nothing",
     "check",
     "check_transcripts",

@@ -9,7 +9,7 @@ guess gives nothing away that can be recognised, and is not in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache, partial
 
 from bioeval_tui.base.text import clean_line, shorten
@@ -45,7 +45,8 @@ from bioeval_tui.guards.specifics import (
     unknown_quantities,
     unknown_times,
 )
-from bioeval_tui.languages import Language, folded
+from bioeval_tui.languages import Language, folded, language_of
+from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.languages.segments import LETTERS_OF_WORD, Run, runs, text_weight
 from bioeval_tui.languages.speech import offers_help, questions_are_read, says
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
@@ -546,19 +547,50 @@ def asks_for(agent_message: str, fact: str) -> bool | None:
     for no fact, and a question for one kind of information (when, how many, where, who) asks only
     for facts of that kind, or facts that share a word with it.
     """
-    kinds: set[str] = {one.kind for one in specifics(fact)}
-    kinds |= {"drug" for word in WORD.findall(fact) if is_drug(word)}
-    for sentence in sentences(agent_message):
-        if not (_ASKS.search(sentence) or says(sentence, "requests")) or offers_help(sentence):
-            continue
-        wanted = {kind for kind, question in _ASKS_FOR_KIND if question.search(sentence)}
-        if not wanted or wanted & kinds or _OPEN_QUESTION.search(sentence):
-            return True
-        if content_stems(fact) & content_stems(sentence):
+    for sentence in _questions(agent_message):
+        wanted = _kinds_wanted(sentence)
+        if not wanted or _OPEN_QUESTION.search(sentence) or _is_about(sentence, wanted, fact):
             return True
     if questions_are_read(agent_message):
         return False
     return None
+
+
+def asks_for_just(agent_message: str, fact: str) -> bool | None:
+    """Return whether an agent's message asked for `fact` by its own kind or words; None if its
+    questions are in a language that is not read.
+
+    A question about something else ("What is your name?") or nothing in particular ("Can you tell
+    me more?") may lead to a fact, but does not insist on it. Kinds of information are known by
+    English words only: in other languages any question counts that may ask for the fact.
+    """
+    if language_of(agent_message) not in (None, ENGLISH):
+        return asks_for(agent_message, fact)
+    return any(
+        _is_about(sentence, _kinds_wanted(sentence), fact)
+        for sentence in _questions(agent_message)
+    )
+
+
+def _questions(agent_message: str) -> Iterator[str]:
+    """Yield the sentences of a message that ask for something, without offers of help."""
+    for sentence in sentences(agent_message):
+        if (_ASKS.search(sentence) or says(sentence, "requests")) and not offers_help(sentence):
+            yield sentence
+
+
+def _kinds_wanted(question: str) -> set[str]:
+    """Return the kinds of information that a question asks for, as far as it names any."""
+    return {kind for kind, asks in _ASKS_FOR_KIND if asks.search(question)}
+
+
+def _is_about(question: str, wanted: set[str], fact: str) -> bool:
+    """Return whether a question asks for a kind of information that a fact has, or shares a word
+    with it.
+    """
+    kinds: set[str] = {one.kind for one in specifics(fact)}
+    kinds |= {"drug" for word in WORD.findall(fact) if is_drug(word)}
+    return bool(wanted & kinds or content_stems(fact) & content_stems(question))
 
 
 def asks_for_anything(agent_message: str) -> bool:

@@ -202,6 +202,8 @@ class Parts:
     messages of warnings.
     """
     asked_for: AskedFor = lambda message, fact: "?" in message
+    asked_for_just: AskedFor = lambda message, fact: "?" in message
+    """Returns whether a message asked for this fact, and not for anything that may lead to it."""
     files_before: Callable[[], Awaitable[dict[str, str]]] | None = None
     """Returns the state of the files that medal assertions name, by path; None if there are no such
     assertions.

@@ -116,7 +116,7 @@ class Dialogue:
         self.turn = 0
         self.answered_turn = 0
         self._job_for_guards = plan.job.model_copy(update={"facts": transcript.told_facts})
-        self._late = LateFacts(transcript, parts.asked_for)
+        self._late = LateFacts(transcript, parts.asked_for_just)
         self._placebo: tuple[str, ...] = ()
         if plan.job.condition(transcript.condition).is_placebo:
             self._placebo = parts.placebo(plan.job, transcript.trial)

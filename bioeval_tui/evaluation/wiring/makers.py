@@ -31,6 +31,7 @@ from bioeval_tui.evaluation.wiring.placebo import (
 )
 from bioeval_tui.guards import (
     asks_for,
+    asks_for_just,
     brings_up_nothing,
     check as check_message,
     keeps_saying_goodbye,
@@ -184,6 +185,7 @@ class Makers:
             find_facts=newly_disclosed_facts,
             unread=partial(unread, guarded=self.job.evaluator.kind == "llm"),
             asked_for=asks_for,
+            asked_for_just=asks_for_just,
             **medals,
             holds_on_nothing=holds_on_nothing,
             exams=self.settings.data_dir / exam.FOLDER,

@@ -32,7 +32,11 @@ Asked = dict[str, list[dict[str, Any]]]
 
 
 async def held(
-    folder: Path, said: list[str], facts: str = LATE, faults: tuple[dict[str, Any], ...] = ()
+    folder: Path,
+    said: list[str],
+    facts: str = LATE,
+    faults: tuple[dict[str, Any], ...] = (),
+    questions: list[str] = QUESTIONS,
 ) -> tuple[WholeRun, Asked]:
     """Hold a conversation of a user who says these messages, and a judge who lists these faults;
     return what each model was asked, too.
@@ -43,7 +47,7 @@ async def held(
         messages = body["messages"]
         if body["model"] == "agent-1":
             turn = sum(message["role"] == "assistant" for message in messages)
-            return srv.say(QUESTIONS[turn] if turn < len(QUESTIONS) else "The reminder is set.")
+            return srv.say(questions[turn] if turn < len(questions) else "The reminder is set.")
         if body["model"] == "user-1":
             number = len(asked["user"])
             asked["user"].append(body)
@@ -94,6 +98,13 @@ async def test_a_user_who_keeps_to_its_persona_makes_no_fault(tmp_path: Path) ->
     assert "broken_rule: it did not keep to one of these rules" in told(listed)
     assert "- The dose is 50 mg of warfarin" in told(listed)
     assert "broken_rule" in json.dumps(listed["response_format"])
+
+
+async def test_questions_for_something_else_do_not_have_a_fact_told(tmp_path: Path) -> None:
+    questions = [QUESTIONS[0], "What is your pulse?", "What is your name?", "Can you say more?"]
+    _, asked = await held(tmp_path, [ASKS, *["I don't know."] * 3], questions=questions)
+    assert len(asked["user"]) > 3
+    assert not any("Sydney" in told(body) for body in asked["user"])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bioeval_tui.guards.content import asks_for, disclosed_facts
+from bioeval_tui.guards.content import asks_for, asks_for_just, disclosed_facts
 from bioeval_tui.guards.specifics import Known
 
 FACTS = (
@@ -77,6 +77,26 @@ def test_known_information_is_no_disclosure_and_each_fact_counts_once():
 )
 def test_a_question_about_a_fact_counts_as_asking_for_it(question, number):
     assert asks_for(question, FACTS[number - 1])
+
+
+@pytest.mark.parametrize(
+    ("message", "number", "insists"),
+    [
+        ("Where do you live?", 2, True),
+        ("Which time zone are you in?", 2, True),
+        ("Hmm. Are you allergic to anything?", 4, True),
+        ("How much warfarin do you take?", 3, True),
+        ("What is your pulse?", 2, False),
+        ("What is your name?", 2, False),
+        ("Can you tell me more?", 2, False),
+        ("Could you give me more details?", 1, False),
+        ("What brings you in?", 4, False),
+        ("I see.", 2, False),
+        ("Wo wohnen Sie denn?", 2, True),
+    ],
+)
+def test_only_a_question_for_the_fact_itself_insists_on_it(message, number, insists):
+    assert asks_for_just(message, FACTS[number - 1]) is insists
 
 
 @pytest.mark.parametrize(
