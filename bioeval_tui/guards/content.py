@@ -567,8 +567,7 @@ def asks_for_just(agent_message: str, fact: str) -> bool | None:
     if language_of(agent_message) not in (None, ENGLISH):
         return asks_for(agent_message, fact)
     return any(
-        _is_about(sentence, _kinds_wanted(sentence), fact)
-        for sentence in _questions(agent_message)
+        _is_about(sentence, _kinds_wanted(sentence), fact) for sentence in _questions(agent_message)
     )
 
 

@@ -53,6 +53,11 @@ class PersonaFacts(BaseModel):
             return ()
         return self.held_back
 
+    @property
+    def wrong_facts(self) -> tuple[int, ...]:
+        """The facts that are told with a wrong value."""
+        return tuple(dict.fromkeys(each.fact for each in self.wrong))
+
     def wrong_of(self, number: int) -> tuple[WrongValue, ...]:
         """Return the wrong values of a fact."""
         return tuple(each for each in self.wrong if each.fact == number)

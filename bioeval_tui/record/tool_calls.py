@@ -17,7 +17,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT
-from bioeval_tui.base.text import clean_line, clean_value, excess_of, parse_json, shorten
+from bioeval_tui.base.text import (
+    clean_line,
+    clean_value,
+    excess_of,
+    join_names,
+    parse_json,
+    shorten,
+)
 
 UNREAD = "the arguments of this call are not a JSON object"
 """The result of a call whose arguments cannot be read, if no other is reported."""
@@ -32,10 +39,10 @@ InjectedFailure = Literal["timeout", "truncated", "wrong_type", "delayed"]
 """How a tool of the job is made to fail."""
 INJECTED_FAILURES: tuple[InjectedFailure, ...] = get_args(InjectedFailure)
 _INJECTED_WORDS: dict[InjectedFailure, str] = {
-    "timeout": "its answer timed out",
-    "truncated": "its answer was cut off",
-    "wrong_type": "its answer was of a wrong type",
-    "delayed": "its answer was late",
+    "timeout": "timed out",
+    "truncated": "was cut off",
+    "wrong_type": "was of a wrong type",
+    "delayed": "was late",
 }
 REPORTED = "error"
 """The failure of a call whose result is an error that nobody injected."""
@@ -197,11 +204,6 @@ class FailedCall:
     tool: str
     how: InjectedFailure
 
-    @property
-    def words(self) -> str:
-        """What happened, as a short sentence."""
-        return clean_line(f"the job made {self.tool} fail: {_INJECTED_WORDS[self.how]}", 300)
-
 
 def injected_failures(events: Iterable[Mapping[str, Any]]) -> list[FailedCall]:
     """Return the tool calls of one message that the job made fail, in order."""
@@ -211,6 +213,19 @@ def injected_failures(events: Iterable[Mapping[str, Any]]) -> list[FailedCall]:
             name = "a tool" if request is None else str(request["function"].get("name", ""))
             failed.append(FailedCall(number, name, how))
     return failed
+
+
+def injected_words(events: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return how the job made tools fail in one message, a short sentence for each tool."""
+    by_tool: dict[str, list[InjectedFailure]] = {}
+    for failed in injected_failures(events):
+        by_tool.setdefault(failed.tool, []).append(failed.how)
+    said = []
+    for tool, ways in by_tool.items():
+        times = f" {len(ways)} times" if len(ways) > 1 else ""
+        how = join_names([_INJECTED_WORDS[way] for way in dict.fromkeys(ways)])
+        said.append(clean_line(f"the job made {tool} fail{times}: its answer {how}", 300))
+    return said
 
 
 def paired(

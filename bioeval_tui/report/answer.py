@@ -26,6 +26,7 @@ from bioeval_tui.record.run_options import flags_to_repeat
 from bioeval_tui.record.score import contributions
 from bioeval_tui.report import findings as of, rows, sentences
 from bioeval_tui.report.agents import entries_of, ranks_basis
+from bioeval_tui.report.arranged import facts_kept_by, tools_made_fail
 from bioeval_tui.report.findings import ConclusionFinding, Finding, Outcome
 from bioeval_tui.report.run import ConversationResult, RecordedRun, lost_points
 from bioeval_tui.report.sentences import NextStep
@@ -94,6 +95,10 @@ class Answer:
     """
     by_user: tuple[of.UserSpread, ...] = ()
     """The results with each of several users, and with each of several personas."""
+    facts_kept: tuple[of.FactsKeptBy, ...] = ()
+    """What personas did to the facts, over several trials."""
+    tools_failed: of.ToolsMadeFail | None = None
+    """The tools that the job made fail; None if it made none."""
 
     @property
     def outcome(self) -> Outcome:
@@ -134,19 +139,31 @@ class Answer:
 
     @property
     def users(self) -> str:
-        """What comes out with each of several users, in words; empty with one."""
-        return ". ".join(map(sentences.sentence, self.by_user))
+        """What comes out with each of several users, and what personas did to the facts, in words;
+        empty with one that did nothing.
+        """
+        spreads = ". ".join(map(sentences.sentence, self.by_user))
+        return "; ".join(filter(None, (spreads, *map(sentences.sentence, self.facts_kept))))
+
+    @property
+    def tools(self) -> str:
+        """Which tools the job made fail, in words; empty if none."""
+        if self.tools_failed is None:
+            return ""
+        return sentences.sentence(self.tools_failed)
 
     @property
     def lines(self) -> list[tuple[str, str]]:
         """Its lines as text, each with its label: `WHAT`, `SURE`, `FACTS` of a run with a placebo,
-        `USERS` with several, `WHY` and, with commands for a shell, `NEXT`.
+        `USERS` with several or one that changes facts, `TOOLS` that the job made fail, `WHY` and,
+        with commands for a shell, `NEXT`.
         """
         every = [
             ("WHAT", self.what),
             ("SURE", self.sure),
             (CONTROL_LABEL, self.control),
             ("USERS", self.users),
+            ("TOOLS", self.tools),
             ("WHY", self.why),
             ("NEXT", sentences.steps_words(self.next)),
         ]
@@ -187,6 +204,8 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
         passage,
         _control(finding, summary),
         by_user=by_user,
+        facts_kept=facts_kept_by([run]),
+        tools_failed=tools_made_fail([run]),
     )
 
 
@@ -244,6 +263,8 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
         why,
         tuple(steps),
         control=_controls(runs),
+        facts_kept=facts_kept_by(runs),
+        tools_failed=tools_made_fail(runs),
     )
 
 

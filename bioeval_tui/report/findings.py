@@ -696,6 +696,24 @@ class FactsKept(Finding):
     of: int
     until: Literal["never", "asked_twice"] = "never"
     wrong: tuple[tuple[str, str], ...] = ()
+    wrong_facts: int = 0
+    """In how many facts these values stand."""
+
+
+class FactsKeptBy(Finding):
+    """How many facts a persona held back and got wrong, of all that it had in conversations."""
+
+    persona: str
+    held_back: int
+    of: int
+    wrong: int
+    conversations: int
+
+
+class ToolsMadeFail(Finding):
+    """Tools that the job made fail, each with how many of how many calls."""
+
+    tools: tuple[tuple[str, int, int], ...]
 
 
 class WasResumed(Finding):

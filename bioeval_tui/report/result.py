@@ -46,7 +46,7 @@ from bioeval_tui.record.reviews import (
 from bioeval_tui.record.score import Needed, needed
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.record.stored import is_large, stored_run
-from bioeval_tui.record.tool_calls import injected_failures
+from bioeval_tui.record.tool_calls import injected_words
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.answer import Answer, answer_run, answer_trial
 from bioeval_tui.report.calibration import calibrated
@@ -824,7 +824,7 @@ def _message(run: RunResult, talk: ConversationResult, message: MessageState) ->
     if message.operator:
         notes.append(Note("operator", "typed by a person"))
     notes += [Note("file", words) for words in file_words(message.generation)]
-    notes += [Note("failure", failed.words) for failed in injected_failures(message.generation)]
+    notes += [Note("failure", words) for words in injected_words(message.generation)]
     notes += [Note("failure", note) for note in answer_notes(message)]
     if message.blocked_ms is not None:
         notes.append(

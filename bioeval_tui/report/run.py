@@ -492,6 +492,7 @@ class ConversationResult:
             drawn.facts,
             drawn.until,
             tuple(dict.fromkeys((each.right, each.wrong) for each in drawn.wrong)),
+            len(drawn.wrong_facts),
         )
 
     @property

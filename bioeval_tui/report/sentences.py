@@ -822,8 +822,26 @@ def _facts_kept(finding: of.FactsKept) -> str:
         line += " until asked twice"
     if finding.wrong:
         values = [f"“{said}” for “{right}”" for right, said in finding.wrong]
-        line += f" and got {len(values)} wrong: {', '.join(values)}"
+        line += f" and got {finding.wrong_facts} wrong: {', '.join(values)}"
     return f"{line} (persona {finding.persona})"
+
+
+@write.register
+def _facts_kept_by(finding: of.FactsKeptBy) -> str:
+    line = f"the user held back {finding.held_back or 'none'} of {plural(finding.of, 'fact')}"
+    if finding.wrong:
+        line += f" and got {finding.wrong} wrong"
+    where = plural(finding.conversations, "conversation")
+    return f"{line} in {where} (persona {finding.persona})"
+
+
+@write.register
+def _tools_made_fail(finding: of.ToolsMadeFail) -> str:
+    (first, failed, calls), *others = finding.tools
+    listed = [f"{clean_line(first, 60)} fail in {failed} of {plural(calls, 'call')}"]
+    for tool, of_them, every in others:
+        listed.append(f"{clean_line(tool, 60)} in {of_them} of {plural(every, 'call')}")
+    return f"the job made {join_names(listed)}"
 
 
 @write.register

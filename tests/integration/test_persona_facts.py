@@ -144,6 +144,15 @@ def test_a_wrong_value_is_told_and_said_beside_the_score_in_every_view(folder: P
         assert "held back" in shown.replace(words, "")
 
 
+def test_a_run_says_in_one_line_what_the_persona_did_in_all_trials(folder: Path) -> None:
+    run = hold(folder, {"holdsBack": [1], "wrong": {"5 mg": "50 mg"}})
+    words = "the user held back 2 of 4 facts and got 2 wrong in 2 conversations (persona forgetful)"
+    assert ("USERS", words) in run.answer.lines
+    assert words in call("runs", "show", run.run_id).stdout
+    plain = hold(folder, {"holdsBack": 0}, options={"trials": 1})
+    assert "USERS" not in dict(plain.answer.lines)
+
+
 def test_the_placebo_user_is_yoked_to_what_is_told(folder: Path) -> None:
     told = hold(folder, {"holdsBack": [1]}, controls=True, options={"trials": 1})
     [trial] = trials(told, "placebo")

@@ -31,7 +31,7 @@ from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
-from bioeval_tui.record.tool_calls import injected_failures
+from bioeval_tui.record.tool_calls import injected_words
 from bioeval_tui.report import words
 from bioeval_tui.report.answer import NEVER_STARTED, Answer
 from bioeval_tui.report.beside import BesideEachOther, pair_outcomes
@@ -113,7 +113,7 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
                 and not has_contents(event.generation)
             ):
                 marked.append(EMPTY)
-            marked += [failed.words for failed in injected_failures(event.generation)]
+            marked += injected_words(event.generation)
             said = " ".join(filter(None, (event.content.strip(), *files)))
             line = f"{SPEAKERS[event.role]}: {shorten(said, 110)}"
             if event.latency_ms is not None:

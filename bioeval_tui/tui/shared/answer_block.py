@@ -62,6 +62,8 @@ def answer_lines(
         lines.append([Cell("FACTS ", "quiet"), Cell(answer.control)])
     if answer.users:
         lines.append([Cell("USERS ", "quiet"), Cell(answer.users)])
+    if answer.tools:
+        lines.append([Cell("TOOLS ", "quiet"), Cell(answer.tools)])
     if answer.why:
         lines.append([Cell("WHY   ", "quiet"), Cell(answer.why)])
     if steps:

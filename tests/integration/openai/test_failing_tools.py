@@ -15,6 +15,7 @@ from bioeval_tui import evaluate
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.jobs.models import ToolConfig
 from bioeval_tui.peers.agents.tools import DeclaredTools
+from bioeval_tui.record.tool_calls import call_event, injected_words, result_event
 from bioeval_tui.report.result import load_run
 from tests.documents import document_of
 from tests.servers import openai_server as srv
@@ -158,12 +159,30 @@ async def test_every_view_says_at_its_turn_which_call_failed(
     short = await held(server, tmp_path / "short", trials=1, records=False)
     bare = short.result["conditions"]["withheld"]["trials"][0]["tool_failures"]
     assert bare == run.result["conditions"]["withheld"]["trials"][0]["tool_failures"]
+    loaded = load_run(run.path)
+    assert re.fullmatch(
+        r"the job made (look|save) fail in \d+ of 24 calls, (look|save) in \d+ of 24 calls",
+        loaded.answer.tools,
+    )
     for kind in ("html", "md"):
-        shown = document_of(kind, load_run(run.path))
+        shown = document_of(kind, loaded)
+        assert loaded.answer.tools in shown
         assert "the job made save fail: its answer was cut off" in shown
         assert "the job made look fail: its answer timed out" in shown
     asked = [message["content"] for message in server.received[-1].body["messages"]]
     assert "sa" in asked
+
+
+def test_several_failures_of_a_message_are_one_sentence_for_each_tool() -> None:
+    ways = [("look", "timeout"), ("save", "delayed"), ("look", "truncated"), ("look", "timeout")]
+    events: list[dict[str, Any]] = []
+    for number, (tool, how) in enumerate(ways):
+        events.append(call_event(tool, {}, f"c{number}"))
+        events.append(result_event("", f"c{number}", injected=how))
+    assert injected_words(events) == [
+        "the job made look fail 3 times: its answer timed out, was cut off",
+        "the job made save fail: its answer was late",
+    ]
 
 
 def test_check_names_each_mistake(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
-from bioeval_tui.record.tool_calls import call_text, injected_failures
+from bioeval_tui.record.tool_calls import call_text, injected_words
 from bioeval_tui.report.words import CUT_OFF, EMPTY
 from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.transcript.markdown import Chunk, cut, pieces
@@ -196,8 +196,8 @@ def message_blocks(
             fold = Fold("event", message.message, index)
             blocks.extend(_generation(generation_line(event), fold, fold in choices.opened))
         blocks.extend(_spans(message, choices))
-    for failed in injected_failures(message.generation):
-        blocks.append(Block("note", failed.words, sign="✗", style="warn"))
+    for words in injected_words(message.generation):
+        blocks.append(Block("note", words, sign="✗", style="warn"))
     blocks.extend(_violations(message, choices))
     opening = blocks[first]
     opening.speaker = SPEAKERS[message.role]
