@@ -364,6 +364,9 @@ def _withheld(view: EvaluatorView, words: str, told: Collection[int]) -> Violati
         "You said something that you cannot know. Say only what stands in your list or in the"
         " conversation."
     )
+    kept = view.persona_facts.held_back if view.persona_facts is not None else ()
+    # What only a persona keeps back, the condition does not withhold.
+    manner = "held-back" if set(hidden) <= set(kept) else "withheld"
     # Few messages have a run of a fact's words.
     said = []
     for fact in hidden.values():
@@ -371,7 +374,8 @@ def _withheld(view: EvaluatorView, words: str, told: Collection[int]) -> Violati
     if said and (
         run := next((run for run in said if run.key not in so_far(view, _KnownRuns).keys), None)
     ):
-        detail = f"says a withheld fact word for word: “{shorten(words[run.start : run.end], 80)}”"
+        quoted = shorten(words[run.start : run.end], 80)
+        detail = f"says a {manner} fact word for word: “{quoted}”"
         return Violation("fact_withheld", detail, note)
     known = so_far(view, _known_without_hidden)
     disclosed = disclosed_facts(words, facts, (), known)
@@ -381,7 +385,7 @@ def _withheld(view: EvaluatorView, words: str, told: Collection[int]) -> Violati
         if number in hidden and not _only_a_length_of_time(words, facts[number - 1], known)
     ]:
         fact = shorten(clean_line(facts[given[0] - 1]), 80)
-        detail = f"says what only the withheld facts say: “{fact}”"
+        detail = f"says what only the {manner} facts say: “{fact}”"
         return Violation("fact_withheld", detail, note, "mark")
     return None
 

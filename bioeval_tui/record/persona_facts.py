@@ -105,6 +105,6 @@ class PersonaFacts(BaseModel):
 
 def value_pattern(value: str) -> re.Pattern[str]:
     """Return what finds a value in a text as a whole: “5 mg” is neither in “15 mg” nor in “2.5
-    mg”.
+    mg”, nor “5” in “5.5”.
     """
-    return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(value)}(?!\w)", re.IGNORECASE)
+    return re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(value)}(?!\w)(?![.,]\d)", re.IGNORECASE)

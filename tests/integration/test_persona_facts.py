@@ -153,6 +153,20 @@ def test_a_run_says_in_one_line_what_the_persona_did_in_all_trials(folder: Path)
     assert "USERS" not in dict(plain.answer.lines)
 
 
+def test_a_value_is_wrong_where_it_stands_as_a_whole_and_facts_are_counted(folder: Path) -> None:
+    facts = ["The dose is 5 mg at 5 pm", "It was 5.5 mg or 1.5 mg", "The user is 5 years old"]
+    personas = [{"name": "odd", "facts": {"wrong": {"5": "50"}}}]
+    job = yaml.safe_dump({**JOB, "facts": facts, "personas": personas})
+    (folder / "job.yml").write_text(job, encoding="utf-8")
+    run = evaluate(folder / "job.yml", agent=asking(1), progress=False, graph="none", trials=1)
+    [trial] = trials(run)
+    assert [each["fact"] for each in trial["persona_facts"]["wrong"]] == [1, 3]
+    assert "got 2 wrong: “50” for “5” (" in call("runs", "show", run.run_id).stdout
+    warned = [str(each) for each in check_job(folder / "job.yml").problems]
+    told = "“5” stands in facts 1 and 3, and each is told wrong: write more of it, such as 5 mg"
+    assert any(told in each for each in warned)
+
+
 def test_the_placebo_user_is_yoked_to_what_is_told(folder: Path) -> None:
     told = hold(folder, {"holdsBack": [1]}, controls=True, options={"trials": 1})
     [trial] = trials(told, "placebo")
@@ -184,6 +198,10 @@ def test_the_stand_in_has_only_the_facts_that_it_tells(folder: Path) -> None:
         ("wrong: {7 mg: 70 mg}", "personas[0].facts.wrong.7 mg",
             "no fact says “7 mg” as a whole value"),
         ("wrong: {mg: gram}", "", ""),
+        ("wrong: {the: a}", "wrong.the",
+            "“the” stands in facts 1 and 2, and each is told wrong: write more of it"),
+        ("holdsBack: 0.5", "facts.holdsBack",
+            "is drawn anew in each run: give `seed:`, such as that of a run in its report"),
         ("wrong: {5 mg: about 5 mg}", "personas[0].facts", "still has the right value"),
         ("until: later", "personas[0].facts.until", "must be 'never' or 'asked_twice'"),
         ("holdBack: 0.5", "personas[0].facts.holdBack", "did you mean holdsBack?"),
@@ -236,6 +254,8 @@ def test_the_example_in_the_docs_gives_the_line_that_stands_below_it(folder: Pat
     line = re.search(r"^    (the user held back .*)$", section, re.MULTILINE)
     assert line is not None
     done = call("run", "kept.yml", "--code", ".", "--condition", "supplied", "--headless")
+    rules = "personas[1].rules: no effect: only a model that plays the user is told them"
+    assert f"note: {rules}" in done.stdout + done.stderr
     run = re.search(r"^run (\S+)", done.stdout, re.MULTILINE)
     assert run is not None
     shown = [call("runs", "show", run[1], "--trial", str(trial)).stdout for trial in (1, 2)]

@@ -32,7 +32,7 @@ from bioeval_tui.evaluation.assertions import (
     parse_where,
 )
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.wiring import persona_checks
+from bioeval_tui.evaluation.wiring import persona_checks, tool_checks
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
@@ -350,6 +350,8 @@ def check_job(
             problems += model_option_problems(source, "target")
         problems += _language_problems(source)
         problems += _persona_problems(source)
+        problems += _failing_tools(source)
+        problems += _drawn_without_seed(source)
         problems += _unpublished_keys(source)
         problems += _name_problems(source, agent_is_given)
         return problems[:MAX_PROBLEMS]
@@ -372,6 +374,7 @@ def check_job(
     problems = find_problems(source, with_cases=bool(cases.jobs or cases.problems))
     problems += _placebo_problems(source, loaded.job)
     problems += [source.problem(*wrong) for wrong in persona_checks.wrong_facts(loaded.job, cases)]
+    problems += [source.warning(*wrong) for wrong in persona_checks.ambiguous(loaded.job, cases)]
     problems += [source.warning(*line) for line in persona_checks.lines_without_value(cases)]
     for case in cases.jobs:
         filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
@@ -708,6 +711,20 @@ def _other_tools(source: JobSource) -> Iterator[Problem]:
                     yield source.warning(
                         ("assertions", index, "toolCalls", key, number), message + more
                     )
+
+
+def _failing_tools(source: JobSource) -> Iterator[Problem]:
+    """Yield a warning for each failure of a tool that does nothing."""
+    for path, message in tool_checks.failures_without_effect(source.part("target").get("tools")):
+        yield source.warning(path, message)
+
+
+def _drawn_without_seed(source: JobSource) -> Iterator[Problem]:
+    """Yield a warning if what is held back or fails is drawn anew in each run."""
+    shares = list(tool_checks.drawn_shares(source.data))
+    if shares and source.data.get("seed") is None:
+        message = "is drawn anew in each run: give `seed:`, such as that of a run in its report"
+        yield source.warning(shares[0], message)
 
 
 def _persona_problems(source: JobSource) -> Iterator[Problem]:

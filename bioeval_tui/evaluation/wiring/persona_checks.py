@@ -4,7 +4,8 @@ has, and what has no effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -64,6 +65,35 @@ def wrong_facts(job: EvaluationJob, cases: Cases) -> Iterator[tuple[FieldPath, s
                     ("personas", index, "facts", "wrong", right),
                     f"no fact says “{clean_line(right, 60)}” as a whole value",
                 )
+
+
+def ambiguous(job: EvaluationJob, cases: Cases) -> Iterator[tuple[FieldPath, str]]:
+    """Yield which wrong values stand in several places of a case's facts, all of which are told
+    wrong: “5” is in “5 mg at 5 pm” twice.
+    """
+    for index, persona in enumerate(job.personas):
+        facts = [case.job.facts for case in cases.jobs[:MOST_CASES] if case.persona == persona.name]
+        for right in persona.facts.wrong if persona.facts is not None else ():
+            found = next(filter(None, (_several_places(right, each) for each in facts)), "")
+            if found:
+                yield ("personas", index, "facts", "wrong", right), found
+
+
+def _several_places(value: str, facts: Sequence[str]) -> str:
+    """Return where in some facts a value stands, if in several places; else an empty text."""
+    pattern = value_pattern(value)
+    counts = {number: len(pattern.findall(fact)) for number, fact in enumerate(facts, start=1)}
+    numbers = [number for number, count in counts.items() if count]
+    if sum(counts.values()) < 2:
+        return ""
+    where = f"{counts[numbers[0]]} times in fact {numbers[0]}"
+    if len(numbers) > 1:
+        where = f"in facts {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+    message = f"“{clean_line(value, 60)}” stands {where}, and each is told wrong: write more of it"
+    followed = re.search(rf"{pattern.pattern}\s+\w+", facts[numbers[0] - 1], re.IGNORECASE)
+    if followed is None:
+        return message
+    return f"{message}, such as {clean_line(followed[0], 80)}"
 
 
 def lines_without_value(cases: Cases) -> Iterator[tuple[FieldPath, str]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from bioeval_tui import plugins
 from bioeval_tui.base.credentials import strip_credentials
-from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.errors import Problem, UsageError
 from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings, plain_environment
 from bioeval_tui.base.text import clean_line, listed
@@ -100,7 +100,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         case_jobs=CaseJobs(case.packed for case in cases),
         case_order=tuple(case_places(len(cases), trials)),
     )
-    warnings = tuple(problem.message for problem in checked.problems)
+    warnings = tuple(map(_said_of_run, checked.problems))
     if job.controls and not loaded.job.controls:
         warnings += tuple(filter(None, [unused_placebo(job, loaded.path.parent)]))
     return assemble(spec, makers, plan, warnings, settings)
@@ -458,6 +458,16 @@ def apply_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
             "controls": job.controls or spec.control,
         }
     )
+
+
+def _said_of_run(problem: Problem) -> str:
+    """Return a warning of `check` as a run has it: where the file and line would say nothing, but
+    some messages are about their key alone.
+    """
+    of_key = ("is drawn anew", "lists ", "never comes", "no effect")
+    if problem.message.startswith(of_key):
+        return f"{problem.field}: {problem.message}"
+    return problem.message
 
 
 def _seed(spec: EngineSpec, job: EvaluationJob) -> int:

@@ -203,6 +203,26 @@ def test_check_names_each_mistake(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("fails", "says"),
+    [
+        ("{how: timeout, calls: [1, 1]}", "fails.calls: lists call 1 2 times, and it fails once"),
+        ("[]", "fails: lists no failure: the tool never fails"),
+        (
+            "[{how: timeout, share: 1}, {how: truncated, calls: [2]}]",
+            "fails[1]: never comes: `timeout` before it has `share: 1`, so meets every call",
+        ),
+        ("{how: timeout, share: 0.5}", "fails.share: is drawn anew in each run: give `seed:`"),
+        ("{how: timeout, share: 1}", ""),
+        ("[{how: truncated, calls: [1, 2]}, {how: timeout, share: 1.0}]", ""),
+    ],
+)
+def test_check_warns_of_a_failure_that_does_nothing(tmp_path: Path, fails: str, says: str) -> None:
+    found = [each for each in checked(tmp_path, f"answer: ok, fails: {fails}") if "fails" in each]
+    assert len(found) == bool(says), found
+    assert says in " ".join(found)
+
+
 def checked(folder: Path, tool: str) -> list[str]:
     """Return what `check` says of a job with a tool."""
     path = folder / "job.yml"

@@ -122,6 +122,8 @@ async def test_a_breach_is_the_users_fault_and_not_the_agents(
     run, _ = await held(tmp_path, said, facts)
     trial = only_trial(run)
     assert [fault["kind"] for fault in trial["user_faults"]] == [rule]
+    if rule == "fact_withheld":
+        assert "held-back fact" in trial["guards"][0]["detail"]
     assert (trial["fault"], trial["failures"]) == ("none", 0)
 
 
