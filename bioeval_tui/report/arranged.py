@@ -7,11 +7,11 @@ Neither is a fault of the user or the agent, but the scores rest on it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from bioeval_tui.record.persona_facts import PersonaFacts
-from bioeval_tui.record.tool_calls import INJECTED, injected_failures, request_of
+from bioeval_tui.record.tool_calls import injected_failures, request_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.run import RecordedRun
 
@@ -45,20 +45,26 @@ def tools_made_fail(runs: Sequence[RecordedRun]) -> of.ToolsMadeFail | None:
     """Return how many calls of each tool the job made fail in the conversations of some runs; None
     if none.
     """
-    talks = chain.from_iterable(run.talks for run in runs)
-    messages = list(chain.from_iterable(talk.messages for talk in talks))
+    called: Counter[str] = Counter()
     failed: Counter[str] = Counter()
-    for message in messages:
-        # Few messages have any, and to pair the events of all would slow each answer down.
-        if any(INJECTED in event for event in message.generation):
+    # The texts of a large recording are read for this, so only if there can be any failures.
+    with_failures = filter(_makes_tools_fail, runs)
+    for talk in chain.from_iterable(run.talks for run in with_failures):
+        for message in talk.messages:
+            requests = filter(None, map(request_of, message.generation))
+            called.update(str(request["function"].get("name", "")) for request in requests)
             failed.update(each.tool for each in injected_failures(message.generation))
     if not failed:
         return None
-    called: Counter[str] = Counter()
-    for message in messages:
-        requests = filter(None, map(request_of, message.generation))
-        called.update(str(request["function"].get("name", "")) for request in requests)
     # A result without its call, in a damaged recording, is still one call.
     return of.ToolsMadeFail(
         tuple((tool, count, max(count, called[tool])) for tool, count in failed.items())
     )
+
+
+def _makes_tools_fail(run: RecordedRun) -> bool:
+    target = run.state.job.get("target")
+    tools = target.get("tools") if isinstance(target, Mapping) else None
+    if not isinstance(tools, Sequence):
+        return False
+    return any(isinstance(tool, Mapping) and tool.get("fails") for tool in tools)
