@@ -17,7 +17,7 @@ from bioeval_tui.base.units import number
 from bioeval_tui.cli.app import run_app
 from bioeval_tui.cli.options import complete_run
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.record.catalogue import find_recording
+from bioeval_tui.record.catalogue import find_recording, find_recordings
 from bioeval_tui.report.correction import draw
 from bioeval_tui.report.result import load_run
 from bioeval_tui.tui.app import BioevalApp
@@ -68,7 +68,7 @@ def review(
         return _print(settings, what)
     if sample is None:
         return _show(settings, what, reviewer=name, blind=blind)
-    paths = list(dict.fromkeys(find_recording(text, settings.runs_dir) for text in what))
+    paths = find_recordings(what, settings.runs_dir)
     drawn = draw([load_run(path) for path in paths], sample, seed, strata)
     if not has_screen():
         for path, item in drawn:

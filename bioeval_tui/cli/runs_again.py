@@ -48,7 +48,7 @@ from bioeval_tui.evaluation.wiring.judge_tests import (
 )
 from bioeval_tui.evaluation.wiring.rescore import Rescored, Rescorer
 from bioeval_tui.evaluation.wiring.resuming import rerun_offer, resume_spec
-from bioeval_tui.record.catalogue import find_recording
+from bioeval_tui.record.catalogue import find_recordings
 from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.events import CheckStatus, SentinelsJudged
 from bioeval_tui.record.masking import current, masked
@@ -189,7 +189,7 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     reviewed the scores, also prints whether the new verdicts agree better with them. Exit code 3:
     something could not be judged or checked.
     """
-    runs = [find_run(run_id) for run_id in run_ids]
+    runs = list({run[1]: run for run in map(find_run, run_ids)}.values())
     rescorers = [Rescorer(path, settings, **judge) for settings, path in runs]
     _say_hosts(rescorers)
     told = [rescorer.judge_sees for rescorer in rescorers]
@@ -396,7 +396,7 @@ def judge_test(
         raise UsageError("give --reworded or --reword, not both")
     settings = Settings.from_environment()
     earlier = _earlier_scores(since) if since else None
-    paths = dict.fromkeys(find_recording(name, settings.runs_dir) for name in run)
+    paths = find_recordings(run, settings.runs_dir)
     testers = [JudgeTester(path, settings, **judge) for path in paths]
     for tester in testers:
         if one_at_a_time:

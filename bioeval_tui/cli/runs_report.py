@@ -37,7 +37,7 @@ from bioeval_tui.cli.options import (
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.wiring.resuming import rerun_offer
 from bioeval_tui.peers.prices import FILE_NAME, load_prices
-from bioeval_tui.record.catalogue import Catalogue, find_recording
+from bioeval_tui.record.catalogue import Catalogue, find_recordings
 from bioeval_tui.record.conditions import job_conditions
 from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
@@ -239,7 +239,7 @@ def compare(
         if texts or fail_on_regression:
             raise UsageError("--texts and --fail-on-regression compare two runs")
         return _rank((a, b, *more), as_json, output, as_recorded)
-    comparison = compare_runs(*_load((a, b), as_recorded))
+    comparison = compare_runs(*_load((a,), as_recorded), *_load((b,), as_recorded))
     if as_json or output is not None:
         write_or_print(
             choose(output, None, "comparison", default="json").write("comparison", comparison),
@@ -334,7 +334,8 @@ def _calibrate(runs: list[RunResult], names: tuple[str, ...], as_recorded: bool)
     """Return runs whose judge is corrected by the reviews of the runs of these names, if any."""
     if not names:
         return runs
-    by = tuple(_load(names, as_recorded))
+    # A copy of a recording in another folder is the same run, too.
+    by = tuple({run.run_id: run for run in _load(names, as_recorded)}.values())
     for run in runs:
         require_other_runs(run, by)
     return [replace(run, calibrated_by=by) for run in runs]
@@ -383,9 +384,10 @@ def _is_folder(chosen: Format, output: Path) -> bool:
 
 
 def _load(names: tuple[str, ...], as_recorded: bool, *, whole: bool = False) -> list[RunResult]:
+    """Return the runs of these names, each once."""
     settings = Settings.from_environment()
     prices = load_prices(settings.data_dir / FILE_NAME)
-    paths = [find_recording(name, settings.runs_dir) for name in names]
+    paths = find_recordings(names, settings.runs_dir)
     runs = [load_run(path, prices=prices, as_recorded=as_recorded, whole=whole) for path in paths]
     for loaded in runs:
         for problem in loaded.problems:
@@ -520,7 +522,7 @@ def gate(run: tuple[str, ...], reviewed: bool, **options: Any) -> int:
 def _paths(names: Sequence[str]) -> list[Path]:
     runs_dir = Settings.from_environment().runs_dir
     if names:
-        return list(dict.fromkeys(find_recording(name, runs_dir) for name in names))
+        return find_recordings(names, runs_dir)
 
     every = (recording_path(runs_dir, run_id) for run_id in Catalogue(runs_dir).ids())
     return [path for path in every if overlay_path(path).is_file()]
@@ -602,7 +604,8 @@ def plan(
         raise UsageError("give --from RUN or assumed standard deviations, not both")
     settings = Settings.from_environment()
     prices = load_prices(settings.data_dir / FILE_NAME)
-    loaded = [load_run(find_recording(name, settings.runs_dir), prices=prices) for name in runs]
+    paths = find_recordings(runs, settings.runs_dir)
+    loaded = [load_run(path, prices=prices) for path in paths]
     between = ASSUMED.between if sd_between is None else sd_between**2
     within = ASSUMED.within if sd_within is None else sd_within**2
     assumed = VarianceComponents(between, within)

@@ -23,7 +23,7 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -805,3 +805,17 @@ def find_recording(text: str, runs_dir: Path) -> Path:
     if text.endswith(SUFFIX) and path.is_file():
         return path
     return Catalogue(runs_dir).find(text)
+
+
+def find_recordings(texts: Iterable[str], runs_dir: Path) -> list[Path]:
+    """Return the recordings that the texts name, each once: also if it is named by another part of
+    its id, or as a file. A run that counted twice would make everything look surer than it is.
+
+    Raises:
+        UsageError: no run or several match one of the texts.
+    """
+    found: dict[Path, Path] = {}
+    for text in texts:
+        path = find_recording(text, runs_dir)
+        found.setdefault(path.resolve(), path)
+    return list(found.values())

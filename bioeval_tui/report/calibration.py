@@ -33,7 +33,7 @@ Scored = Sequence[tuple[RatedTask, float]]
 
 def require_other_runs(run: RecordedRun, by: Iterable[RecordedRun]) -> None:
     """Raise a `UsageError` if a run would be corrected by its own reviews in the wrong way."""
-    if any(other.path.stem == run.path.stem for other in by):
+    if any(other.run_id == run.run_id for other in by):
         raise UsageError(
             f"{run.path.stem}: a run is not calibrated by itself; name another run, which people"
             " reviewed"

@@ -99,6 +99,31 @@ def test_the_next_run_is_corrected_in_every_view_and_only_when_it_is_asked_for(
     assert said in html
 
 
+def test_a_run_that_is_named_twice_counts_once(runs: Path, tmp_path: Path) -> None:
+    reviewed = write(runs, BEFORE)
+    review(reviewed, 40)
+    write(runs, NEXT, 100)
+    copied = tmp_path / "copied" / reviewed.name
+    copied.parent.mkdir()
+    for file in runs.glob(f"{BEFORE}*"):
+        copied.with_name(file.name).write_bytes(file.read_bytes())
+
+    def corrected(*names: object) -> Any:
+        named = [part for name in names for part in ("--calibrated-by", name)]
+        return json.loads(call("runs", "show", NEXT, "--json", *named).stdout)["calibrated"]
+
+    once = corrected(BEFORE)
+    assert once[0]["reviews"] == 40
+    assert corrected(BEFORE, "aaaa", reviewed, copied) == once
+
+    reported = ("runs", "report", "--format", "json")
+    assert call(*reported, NEXT, "bbbb").stdout == call(*reported, NEXT).stdout
+    drawn = call("review", BEFORE, reviewed, "--sample", "9").stdout.splitlines()
+    assert len(set(drawn)) == len(drawn) == 9
+    agreed = ("runs", "agreement", "--json")
+    assert call(*agreed, BEFORE, reviewed).stdout == call(*agreed, BEFORE).stdout
+
+
 OTHERWISE: tuple[tuple[dict[str, Any], str], ...] = (
     ({"judge": "judge; asked for a, served b"}, "the judge is another (judge there, judge; asked"),
     ({"scorer": {"temperature": 0.7}}, "the judge has other settings (scorer)"),
