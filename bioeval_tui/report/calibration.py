@@ -1,18 +1,19 @@
 """Calibration that travels: how often a judge was right in a run that people reviewed corrects the
 same judge in a run that nobody reviewed.
 
-It is the same judge only if its models as served, its settings, its prompt and what it is asked
-about each task are the same. Otherwise nothing is corrected, and the sentence names what changed.
+It is the same judge only if its models as served, its server, its settings, its prompt and what it
+is asked about each task are the same. Otherwise nothing is corrected, and the sentence names what
+changed.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.text import compact_json
+from bioeval_tui.base.text import clean_line, compact_json, listed, shorten
 from bioeval_tui.record import reviews
 from bioeval_tui.record.cases import judge_settings
 from bioeval_tui.record.condition_names import Condition
@@ -120,11 +121,21 @@ def calibrated(run: RecordedRun, by: Sequence[RecordedRun]) -> tuple[CalibratedE
         )
 
     judged = {item.condition for item, _ in here}
-    conditions = [name for name in run.conditions if name in judged]
+    reviewed_there = {item.condition for item, _, _ in sample}
+    conditions = [name for name in run.conditions if name in judged & reviewed_there]
+    # A judge may err otherwise where it is asked about something else.
+    without = tuple(
+        CalibratedElsewhere(
+            run.condition_title(name), names, refused="nobody reviewed this condition there"
+        )
+        for name in run.conditions
+        if name in judged - reviewed_there
+    )
     each = tuple(corrected(run.condition_title(name), [name]) for name in conditions)
     if len(each) < 2 or all(one.estimate is not None for one in each):
-        return each
-    return (corrected("", conditions),)
+        return (*each, *without)
+    together = listed(map(run.condition_title, conditions)) if without else ""
+    return (corrected(together, conditions), *without)
 
 
 def _require_same_judge(run: RecordedRun, here: Scored, by: Sequence[RecordedRun]) -> None:
@@ -132,17 +143,19 @@ def _require_same_judge(run: RecordedRun, here: Scored, by: Sequence[RecordedRun
 
     All that differs is named, the judge first.
     """
-    judge, settings = _only_judge(run, here)
+    judge, host = _only_judge(run, here), _host(run, here)
     for other in by:
         there = counted_verdicts([other])
         if not there:
             raise NotCorrectable(f"nothing was judged in {other.path.stem}")
-        other_judge, other_settings = _only_judge(other, there)
+        other_judge, other_host = _only_judge(other, there), _host(other, there)
         changed = []
         if judge.judge != other_judge.judge:
             changed.append(f"the judge is another ({other_judge.judge} there, {judge.judge} here)")
-        elif settings != other_settings:
-            changed.append("the judge has other settings (scorer)")
+        elif settings := _changed_settings(run, other):
+            changed.append(f"the judge has other settings ({settings})")
+        if host and other_host and host != other_host:
+            changed.append(f"the judge's server is another ({other_host} there, {host} here)")
         if judge.prompt != other_judge.prompt:
             changed.append(
                 f"the prompt is another ({other_judge.prompt} there, {judge.prompt} here)"
@@ -153,43 +166,86 @@ def _require_same_judge(run: RecordedRun, here: Scored, by: Sequence[RecordedRun
             raise NotCorrectable(", and ".join(changed))
 
 
-def _only_judge(run: RecordedRun, scored: Scored) -> tuple[JudgeId, str]:
-    """Return the judge of all verdicts that count, and its settings."""
+def _only_judge(run: RecordedRun, scored: Scored) -> JudgeId:
+    """Return the judge of all verdicts that count."""
     judges = sorted({item.counts for item, _ in scored if item.counts is not None})
     if len(judges) != 1:
         names = " and by ".join(f"{judge} ({prompt})" for judge, prompt in judges)
         raise NotCorrectable(f"the verdicts of {run.path.stem} are by {names}")
-    return judges[0], compact_json(judge_settings(run.state.job))
+    return judges[0]
+
+
+def _host(run: RecordedRun, scored: Scored) -> str:
+    """Return where the judge's model was asked, as its exam has it; empty if that is unknown.
+
+    The same name may be another model on another server, such as one with fewer bits.
+    """
+    if any(item.latest is not None for item, _ in scored):
+        return ""  # judged again, maybe elsewhere
+    return clean_line(str(run.started.options.get("judge_host") or ""), 100)
+
+
+def _changed_settings(run: RecordedRun, other: RecordedRun) -> str:
+    """Return the settings of the judge that another run has not, or otherwise; empty if none."""
+    now, before = (dict(_flat(judge_settings(one.state.job))) for one in (run, other))
+    return ", ".join(
+        f"{clean_line(name, 60)}: {before.get(name, 'none')} there, {now.get(name, 'none')} here"
+        for name in sorted({*now, *before})
+        if now.get(name) != before.get(name)
+    )
+
+
+def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each setting with its value in words; one inside another as `extraBody.top_k`."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", shorten(clean_line(compact_json(value)), 60)
 
 
 def _changed_criteria(run: RecordedRun, here: Scored, other: RecordedRun, there: Scored) -> str:
-    """Return how what is judged differs in the conditions of a run from another; empty if it does
-    not.
+    """Return how what is judged differs from another run in the conditions that both have; empty if
+    it does not.
     """
     now, before = _criteria(run, here), _criteria(other, there)
-    for condition, asked in now.items():
+    for condition in (name for name in now if name in before):
         title = run.condition_title(condition)
-        if condition not in before:
-            return f"the criteria are others (nothing was judged there {title})"
-        new, gone = asked - before[condition], before[condition] - asked
-        if new or gone:
+        asked, was_asked = now[condition], before[condition]
+        differences = []
+        if new := len(asked.keys() - was_asked.keys()):
+            differences.append(f"{new} of {len(asked)} here {_was(new)} not asked about there")
+        if gone := len(was_asked.keys() - asked.keys()):
+            differences.append(
+                f"{gone} of {len(was_asked)} there {_was(gone)} not asked about here"
+            )
+        if differences:
+            return f"the criteria are others ({title}: {', and '.join(differences)})"
+        marks = [(was_asked[each], asked[each]) for each in asked if asked[each] != was_asked[each]]
+        if marks:
+            old, new_marks = (listed(f"{mark:g}" for mark in sorted(each)) for each in marks[0])
+            whose = "a criterion" if len(marks) == 1 else f"{len(marks)} criteria"
             return (
-                f"the criteria are others ({title}: {len(new)} of {len(asked)} are new,"
-                f" {len(gone)} are gone)"
+                f"the pass mark of {whose} is another ({title}: above {old} there, above"
+                f" {new_marks} here)"
             )
     return ""
 
 
-def _criteria(run: RecordedRun, scored: Scored) -> dict[Condition, set[str]]:
-    """Return the hashes of what was asked about each judged task, and of its pass mark, by
-    condition.
+def _was(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _criteria(run: RecordedRun, scored: Scored) -> dict[Condition, dict[str, set[float]]]:
+    """Return the pass marks of each judged task, by condition and the hash of what was asked about
+    it.
     """
-    found: dict[Condition, set[str]] = {}
+    found: dict[Condition, dict[str, set[float]]] = {}
     for key, items in grouped((item.key, item) for item, _ in scored).items():
         asked = questions(run.state, key)
         for item in items:
-            mark = reviews.pass_above(run.state, key.trial, item.task)
-            written = compact_json([asked.get(item.task), mark])
+            written = compact_json(asked.get(item.task))
             digest = hashlib.sha256(written.encode()).hexdigest()
-            found.setdefault(item.condition, set()).add(digest)
+            mark = reviews.pass_above(run.state, key.trial, item.task)
+            found.setdefault(item.condition, {}).setdefault(digest, set()).add(mark)
     return found

@@ -1302,7 +1302,8 @@ def _calibrated_elsewhere(finding: of.CalibratedElsewhere) -> str:
     runs = " and ".join(finding.runs)
     name = f"run {runs}" if len(finding.runs) == 1 else f"runs {runs}"
     if finding.estimate is None or finding.interval is None or finding.judge is None:
-        return f"not corrected by the reviews of {name}: {finding.refused}"
+        text = f"not corrected by the reviews of {name}: {finding.refused}"
+        return f"{finding.title}: {text}" if finding.title else text
     span = f"[{number(finding.interval.low)}, {number(finding.interval.high)}]"
     text = (
         f"tasks passed: the judge's {number(finding.judge)}, corrected by the"

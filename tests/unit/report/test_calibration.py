@@ -36,12 +36,24 @@ def judged(run: str, trial: int) -> float:
 def write(folder: Path, run: str, trials: int = 60, **changes: Any) -> Path:
     talks = [Talk((judged(run, trial),), holds=()) for trial in range(1, trials + 1)]
     job = {
-        "tasks": [{"task": changes.get("task", "find it"), "acceptanceCriteria": "it is found"}],
+        "tasks": [
+            {
+                "task": changes.get("task", "find it"),
+                "acceptanceCriteria": "it is found",
+                "passAbove": changes.get("pass_above", 0.6),
+            }
+        ],
         "scorer": {"kind": "llm", "prompt": "eval/score", **changes.get("scorer", {})},
     }
     prompts = changes.get("prompts", PROMPT)
-    started = {"job": job, "prompts": prompts, "judge": changes.get("judge", "judge")}
-    path = Recorded(withheld=talks, run_id=run, started=started).write(folder)
+    started = {
+        "job": job,
+        "prompts": prompts,
+        "judge": changes.get("judge", "judge"),
+        "options": {"judge_host": changes.get("host", "a:1")},
+    }
+    supplied = talks if changes.get("both") else ()
+    path = Recorded(withheld=talks, supplied=supplied, run_id=run, started=started).write(folder)
     if "judge" in changes:
         text = path.read_text("utf-8").replace('"judge":"judge"', f'"judge":"{changes["judge"]}"')
         path.write_text(text, "utf-8")
@@ -126,14 +138,31 @@ def test_a_run_that_is_named_twice_counts_once(runs: Path, tmp_path: Path) -> No
 
 OTHERWISE: tuple[tuple[dict[str, Any], str], ...] = (
     ({"judge": "judge; asked for a, served b"}, "the judge is another (judge there, judge; asked"),
-    ({"scorer": {"temperature": 0.7}}, "the judge has other settings (scorer)"),
+    (
+        {"scorer": {"temperature": 0.7}},
+        "the judge has other settings (temperature: none there, 0.7 here)",
+    ),
+    (
+        {"scorer": {"extraBody": {"top_k": 5}}},
+        "the judge has other settings (extraBody.top_k: none there, 5 here)",
+    ),
+    (
+        {"host": "b:2"},
+        "the judge's server is another (a:1 there, b:2 here)",
+    ),
+    (
+        {"pass_above": 0.5},
+        "the pass mark of a criterion is another (without the facts: above 0.6 there, above 0.5"
+        " here)",
+    ),
     (
         {"prompts": {"eval/score": "beef" * 16}},
         "the prompt is another (eval/score cafecafe there, eval/score beefbeef here)",
     ),
     (
         {"task": "find them"},
-        "the criteria are others (without the facts: 1 of 1 are new, 1 are gone)",
+        "the criteria are others (without the facts: 1 of 1 here was not asked about there, and 1 of"
+        " 1 there was not asked about here)",
     ),
 )
 
@@ -147,6 +176,17 @@ def test_another_judge_prompt_or_criteria_correct_nothing_and_the_change_is_name
         shown = call("runs", "show", NEXT, "--calibrated-by", BEFORE).stdout
         assert f"not corrected by the reviews of run {BEFORE}: {why}" in shown
         assert "judge not calibrated" in shown
+
+
+def test_a_condition_that_nobody_reviewed_is_not_corrected_and_the_other_is(runs: Path) -> None:
+    review(write(runs, BEFORE), 40)
+    write(runs, NEXT, 100, both=True)
+    shown = call("runs", "show", NEXT, "--calibrated-by", BEFORE).stdout
+    assert "without the facts: tasks passed: the judge's" in shown
+    assert (
+        f"with the facts: not corrected by the reviews of run {BEFORE}: nobody reviewed this"
+        " condition there"
+    ) in shown
 
 
 @pytest.mark.parametrize(

@@ -395,6 +395,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "[−0.10, 0.30]; not reviewed here"),
     (of.CalibratedElsewhere("", ("R", "S"), refused="the prompt is another"),
      "not corrected by the reviews of runs R and S: the prompt is another"),
+    (of.CalibratedElsewhere("with the facts", ("R",), refused="nobody reviewed it"),
+     "with the facts: not corrected by the reviews of run R: nobody reviewed it"),
     (of.CalibratedElsewhere("", ("R",), 0.78, 0.71, SPAN, 40, 0.9, 0.8),
      "tasks passed: the judge's 0.78, corrected by the 40 reviews of run R: 0.71 [−0.10, 0.30]; "
      "not reviewed here"),
