@@ -161,8 +161,8 @@ OTHERWISE: tuple[tuple[dict[str, Any], str], ...] = (
     ),
     (
         {"task": "find them"},
-        "the criteria are others (without the facts: 1 of 1 here was not asked about there, and 1 of"
-        " 1 there was not asked about here)",
+        "the criteria are others (without the facts: 1 of 1 here was not asked about there,"
+        " and 1 of 1 there was not asked about here)",
     ),
 )
 
