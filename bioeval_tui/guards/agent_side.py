@@ -395,8 +395,12 @@ def says_unsaid(talk: HeldTalk, others: Sequence[HeldTalk]) -> Iterator[AgentFin
             for sentence in sentences(message.text):
                 if sentence.endswith("?"):
                     continue
-                numbers = _unsaid_numbers(sentence, known, [mine, *fields.values()], endings)
-                new += [*numbers, *unknown_times(sentence, lambda: known, language)]
+                times = unknown_times(sentence, lambda: known, language)
+                without_times = sentence
+                for time in times:  # else 14:35 would be 14, 35 and 14:35
+                    without_times = without_times.replace(time, " ")
+                numbers = _unsaid_numbers(without_times, known, [mine, *fields.values()], endings)
+                new += [*numbers, *times]
             if new:
                 shown_numbers = ", ".join(dict.fromkeys(new))
                 yield AgentFinding(

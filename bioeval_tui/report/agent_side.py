@@ -22,6 +22,7 @@ from bioeval_tui.guards import (
 from bioeval_tui.record.events import StateObserved
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import request_of, result_of
+from bioeval_tui.report.findings import AgentSideLooked
 from bioeval_tui.report.result import AgentSideRow, RunResult
 
 
@@ -32,7 +33,18 @@ def with_agent_side(run: RunResult, names: Sequence[str] = ()) -> RunResult:
     Raises:
         UsageError: there is no such plug-in, or it cannot be used.
     """
-    return replace(run, agent_side=tuple(_rows(run, [*AGENT_RULES.values(), *map(_rule, names)])))
+    rules = [*AGENT_RULES.values(), *map(_rule, names)]
+    shows_tools = any(map(_shows_tools, run.talks))
+    held = [_held(run, talk, shows_tools) for talk in run.talks]
+    rows = tuple(_rows(run, held, rules))
+    looked = AgentSideLooked(
+        len({(row.condition, row.trial, row.message) for row in rows}),
+        sum(len(talk.answers) for talk in held),
+        len(held),
+        sum(bool(talk.told) for talk in held),
+        shows_tools,
+    )
+    return replace(run, agent_side=rows, agent_looked=looked)
 
 
 def _rule(name: str) -> AgentRule:
@@ -49,12 +61,11 @@ def _rule(name: str) -> AgentRule:
     return replace(rule, find=find)
 
 
-def _rows(run: RunResult, rules: Sequence[AgentRule]) -> Iterator[AgentSideRow]:
-    talks = run.talks
-    shows_tools = any(_shows_tools(talk) for talk in talks)
-    held = [_held(run, talk, shows_tools) for talk in talks]
+def _rows(
+    run: RunResult, held: Sequence[HeldTalk], rules: Sequence[AgentRule]
+) -> Iterator[AgentSideRow]:
     about = {rule.name: rule.about for rule in rules}
-    for talk, found in zip(talks, find_agent_faults(held, rules), strict=True):
+    for talk, found in zip(run.talks, find_agent_faults(held, rules), strict=True):
         for one in found:
             yield AgentSideRow(
                 talk.key.condition,

@@ -445,6 +445,8 @@ class RunDocument(_Published):
     """
     agent_side: list[AgentSideResult]
     """What rules found about the agent, in no score; empty unless `--agent-side` asked for it."""
+    agent_side_words: str | None
+    """In how many of its messages, and what was not looked for; null unless that was asked for."""
     judge_exam: ExamResult | None
     """What the judge gave conversations that deserve nothing; null if it was not examined."""
     reviewed: Annotated[dict[str, Any], REVIEWED] | None
@@ -517,6 +519,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         people_say=run.people_say,
         calibrated=list(map(_calibrated, run.calibrated)),
         agent_side=list(map(AGENT_SIDE.of, run.agent_side)),
+        agent_side_words=run.agent_side_words or None,
         judge_exam=_exam(run),
         reviewed=run.reviewed and run.reviewed.to_dict(),
         reviews=[asdict(review) for review in run.reviews],

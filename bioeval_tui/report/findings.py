@@ -1196,6 +1196,20 @@ class CalibratedElsewhere(Finding):
     refused: str = ""
 
 
+class AgentSideLooked(Finding):
+    """In how many of the agent's messages its rules found something.
+
+    `told`: in how many of the conversations the recording has the agent's prompt; `shown`: whether
+    it has what the tools or the state said. Numbers from nowhere are looked for where it has both.
+    """
+
+    found: int
+    messages: int
+    conversations: int
+    told: int
+    shown: bool
+
+
 class JudgeNotCalibrated(Finding):
     """A model's verdicts, of which people reviewed no random sample."""
 

@@ -233,6 +233,15 @@ class RunResult(RecordedRun):
     """The runs that were named because people reviewed the same judge there."""
     agent_side: tuple[AgentSideRow, ...] = ()
     """What rules found about the agent, if somebody asked for it (`report.agent_side`)."""
+    agent_looked: of.AgentSideLooked | None = None
+    """In how many messages they found it; None if nobody asked."""
+
+    @property
+    def agent_side_words(self) -> str:
+        """In how many of the agent's messages something was found, and what was not looked for;
+        empty if nobody asked.
+        """
+        return sentence(self.agent_looked) if self.agent_looked is not None else ""
 
     @cached_property
     def reviewed(self) -> ReviewedScores | None:

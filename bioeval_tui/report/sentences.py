@@ -1316,6 +1316,29 @@ def _calibrated_elsewhere(finding: of.CalibratedElsewhere) -> str:
 
 
 @write.register
+def _agent_side_looked(finding: of.AgentSideLooked) -> str:
+    messages = plural(finding.messages, "message")
+    text = f"the agent's side: nothing found in {messages}"
+    if finding.found:
+        text = f"the agent's side: something found in {finding.found:,} of {messages}"
+    if finding.told and finding.shown:
+        without = finding.conversations - finding.told
+        if not without:
+            return text
+        return (
+            f"{text}; `unsaid` was not looked for in {without:,} of"
+            f" {plural(finding.conversations, 'conversation')}, whose prompt of the agent is not"
+            " recorded"
+        )
+    lacks = "has neither the agent's prompt nor what its tools or state said"
+    if finding.told:
+        lacks = "does not have what the agent's tools or state said"
+    elif finding.shown:
+        lacks = "does not have the agent's prompt"
+    return f"{text}; `unsaid` was not looked for: the recording {lacks}"
+
+
+@write.register
 def _judge_on_sentinels(finding: of.JudgeOnSentinels) -> str:
     count = plural(
         finding.sentinels, "conversation with a known verdict", "conversations with known verdicts"

@@ -410,7 +410,9 @@ def print_manner(result: RunResult, console: Console) -> None:
 
 
 def print_agent_side(result: RunResult, console: Console) -> None:
-    """Print what rules found about the agent, as a table; nothing if nothing was found."""
+    """Print what rules found about the agent, as a table; nothing if nobody asked."""
+    if result.agent_side_words:
+        console.print(Text(f"\n{result.agent_side_words}"), soft_wrap=True)
     if not result.agent_side:
         return
     console.print(Text("\nagent's side (in no score)", style="bold"))

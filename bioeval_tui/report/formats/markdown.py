@@ -459,12 +459,14 @@ def _conversations(trial: TrialResult, level: str) -> list[str]:
 
 
 def _agent_side(page: RunResult) -> list[str]:
-    if not page.agent_side:
+    if not page.agent_side_words:
         return []
+    said = ["## Agent's side", "", f"{escape(upper_first(page.agent_side_words))}.", ""]
+    if not page.agent_side:
+        return said
     rows = [[escape(row.where), row.rule, escape(row.detail)] for row in page.agent_side]
     return [
-        "## Agent's side",
-        "",
+        *said,
         "Found by rules in the agent's words; no score contains it.",
         "",
         *table(["where", "rule", ""], rows),

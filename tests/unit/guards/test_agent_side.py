@@ -135,6 +135,12 @@ def test_numbers_that_nobody_said(answer: str, wanted: list[tuple[str, int]]) ->
     assert found(talk("What is the price?", answer)) == []  # its tools may have said it
 
 
+def test_a_clock_time_that_nobody_said_is_listed_once() -> None:
+    held = talk("When?", "You take 250 of them at 14:35.", told=("Be kind.",), shows_all=True)
+    (one,) = find_agent_faults([held])[0]
+    assert one.detail.startswith("says what no tool, state or user said: 250, 14:35 in")
+
+
 def test_a_refusal_counts_only_if_the_agent_could() -> None:
     refused = talk("Cancel my flight.", "I'm sorry, but I cannot cancel your flight.")
     assert found(refused, DONE) == [("refuses", 2)]

@@ -4,6 +4,7 @@ other.
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,9 +40,28 @@ def test_the_table_stands_where_it_is_asked_for(run: str, tmp_path: Path) -> Non
         page = tmp_path / name
         assert call("runs", "report", run, "--agent-side", "--output", str(page)).exit_code == 0
         assert "asks again what the user could not answer" in page.read_text("utf-8")
+    assert "the agent's side: something found in 1 of 3 messages" in shown
     plain = call("runs", "show", run)
     assert "agent's side" not in plain.stdout
     assert json.loads(call("runs", "show", run, "--json").stdout)["agent_side"] == []
+
+
+def test_nothing_found_is_said_in_every_view(run: str, tmp_path: Path) -> None:
+    path = Recorded(withheld=[Talk()], run_id="20260102-000000-bbbb").write(tmp_path / "runs")
+    said = (
+        "the agent's side: nothing found in 1 message; `unsaid` was not looked for: the recording"
+        " has neither the agent's prompt nor what its tools or state said"
+    )
+    asked = ("runs", "show", path.stem)
+    assert f"\n{said}\n" in call(*asked, "--agent-side").stdout
+    assert json.loads(call(*asked, "--agent-side", "--json").stdout)["agent_side_words"] == said
+    assert json.loads(call(*asked, "--json").stdout)["agent_side_words"] is None
+    for name in ("run.md", "run.html"):
+        page = tmp_path / name
+        assert call("runs", "report", path.stem, "--agent-side", "--output", page).exit_code == 0
+        assert "he agent's side: nothing found in 1 message;" in html.unescape(
+            page.read_text("utf-8").replace("\\", "")
+        )
 
 
 def test_no_plugin_takes_the_name_of_a_rule() -> None:

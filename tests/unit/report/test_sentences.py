@@ -400,6 +400,19 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.CalibratedElsewhere("", ("R",), 0.78, 0.71, SPAN, 40, 0.9, 0.8),
      "tasks passed: the judge's 0.78, corrected by the 40 reviews of run R: 0.71 [−0.10, 0.30]; "
      "not reviewed here"),
+    (of.AgentSideLooked(0, 1, 2, 2, True), "the agent's side: nothing found in 1 message"),
+    (of.AgentSideLooked(0, 1200, 2, 0, False),
+     "the agent's side: nothing found in 1,200 messages; `unsaid` was not looked for: the "
+     "recording has neither the agent's prompt nor what its tools or state said"),
+    (of.AgentSideLooked(3, 30, 2, 0, True),
+     "the agent's side: something found in 3 of 30 messages; `unsaid` was not looked for: the "
+     "recording does not have the agent's prompt"),
+    (of.AgentSideLooked(0, 30, 2, 2, False),
+     "the agent's side: nothing found in 30 messages; `unsaid` was not looked for: the recording "
+     "does not have what the agent's tools or state said"),
+    (of.AgentSideLooked(0, 30, 2, 1, True),
+     "the agent's side: nothing found in 30 messages; `unsaid` was not looked for in 1 of 2 "
+     "conversations, whose prompt of the agent is not recorded"),
     (of.JudgeNotCalibrated(), "judge not calibrated: no sample of its verdicts was reviewed"),
     (of.JudgeOnSentinels((), 12),
         "this judge gets nothing wrong about 12 conversations with known verdicts beyond chance"),
