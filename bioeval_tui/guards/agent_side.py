@@ -159,7 +159,7 @@ def _name_stems(tool: str) -> frozenset[str]:
 
 SAME_QUESTION = 0.85
 """So much of the words of two questions is the same."""
-SHORTEST_QUESTION = 5
+SHORTEST_QUESTION = 4
 """Words of a question that is compared; shorter ones are said often, and mean something else."""
 _OFFERS = re.compile(
     r"\b(?:anything|something|what|any) (?:else|other|more|further)\b|\bhow (?:can|may) I\b"
@@ -167,7 +167,8 @@ _OFFERS = re.compile(
     r"|\b(?:is|are|does|do) (?:that|this|these|it)\b|\bproceed\b|\bconfirm\b|\bagree\b"
     r"|\b(?:these|those|this|the) (?:details|information)\b|\bnext\b|\btell me (?:\w+ )?more\b"
     r"|\b(?:questions|concerns)\b|^(?:can|could) you (?!tell|describe|remember|recall)"
-    r"|\bwhat brings\b|\bhow are you (?:feeling|doing)\b",
+    r"|\bwhat brings\b|\bhow are you (?:feeling|doing|today)\b|\bare you (?:still )?there\b"
+    r"|\bdo you (?:understand|follow|see)\b(?= me\b|\?)",
     re.IGNORECASE,
 )
 """A question that is asked again of each new matter."""

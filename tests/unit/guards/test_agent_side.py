@@ -41,6 +41,8 @@ def found(one: HeldTalk, *others: HeldTalk) -> list[tuple[str, int]]:
     return [(each.rule, each.message) for each in find_agent_faults([one, *others])[0]]
 
 
+WHERE = "Where do you live?"
+DOSE = "请问您每天早上服用华法林的剂量是多少毫克？"
 OFTEN = "How often do you have the headaches?"
 
 
@@ -50,6 +52,11 @@ OFTEN = "How often do you have the headaches?"
         (talk("Hi", OFTEN, "I'm not sure.", OFTEN), [("asks_again", 4)]),
         (talk("Hi", OFTEN, "The headaches come twice a week.", OFTEN), [("forgets", 4)]),
         (talk("Hi", OFTEN, "Why do you ask?", OFTEN), []),
+        (talk("Hi", WHERE, "I don't know.", WHERE), [("asks_again", 4)]),
+        (talk("Hi", WHERE, "I live in Rome.", WHERE), [("forgets", 4)]),
+        (talk("Hi", "How are you today?", "Fine today.", "How are you today?"), []),
+        (talk("Hi", "Are you there?", "Yes.", "Are you there?"), []),
+        (talk("你好", DOSE, "我不知道。", DOSE), [("asks_again", 4)]),
         (talk("Hi", OFTEN, "Twice.", "Is there anything else I can help you with?"), []),
         (
             talk("My user ID is mia_22.", "Hello Mia.", "Book it.", "What is your user ID?"),
