@@ -24,7 +24,14 @@ from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import condition_title, scored_conditions
-from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, ends, mean_of
+from bioeval_tui.statistics.intervals import (
+    FEWEST_UNITS,
+    UNIT,
+    Interval,
+    ends,
+    kept_interval,
+    mean_of,
+)
 
 _HEDGES = (
     "a bit", "almost", "apparently", "approximately", "could be", "fairly", "guess", "hard to say",
@@ -406,7 +413,7 @@ def _kept_figures(runs: Sequence[RecordedRun], condition: Condition) -> Realism 
 
 
 def _kept_measure(value: float | None, interval: list[Any] | None, talks: int) -> Measure:
-    return Measure(value, None if interval is None else Interval(*interval), talks)
+    return Measure(value, None if interval is None else kept_interval(interval), talks)
 
 
 def _keep_figures(runs: Sequence[RecordedRun], condition: Condition, figures: Realism) -> None:

@@ -82,6 +82,11 @@ class Interval:
         return self.high - self.low
 
 
+def kept_interval(fields: Sequence[Any]) -> Interval:
+    """Return an interval that was made before, from its fields as they were kept."""
+    return Interval(*fields)
+
+
 def ends(interval: Interval | None) -> list[float] | None:
     """Return an interval's two ends, as JSON has them; None without an interval."""
     if interval is None:

@@ -19,7 +19,7 @@ import pytest
 
 from bioeval_tui.base.peer_limits import MAX_HEADER_BYTES, MAX_HEADERS
 from bioeval_tui.evaluation import assertions
-from bioeval_tui.evaluation.conversation import attempts, observe, run_job, scoring, turns
+from bioeval_tui.evaluation.conversation import attempts, observe, run_job, scoring
 from bioeval_tui.peers import offline, transcript
 from bioeval_tui.peers.agents import connection, rest
 
@@ -206,7 +206,7 @@ READERS = [
     (rest, "parse_message"),
     (rest, "read_state"),
     (attempts, "require_usable"),
-    (turns, "clean_value"),
+    (attempts, "clean_value"),
     (observe, "_clean_state"),
     (transcript.SpokenTranscript, "as_evaluation"),
     (assertions, "check_expression"),

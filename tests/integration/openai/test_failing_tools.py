@@ -56,6 +56,7 @@ async def test_a_late_answer_comes_with_the_same_call_and_its_function_runs_once
     tool = ToolConfig(name="use", template="{{ n }}", fails={"how": "delayed", "share": 1.0})
     tools = DeclaredTools([tool])
     said = [(await tools.answer("use", {"n": n})).content for n in (1, 2, 1, 2, 1)]
+    await tools.aclose()
     late = "the result is not ready yet; make the same call again to get it"
     assert said == [late, late, "1", "2", late]
 

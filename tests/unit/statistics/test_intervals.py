@@ -79,6 +79,7 @@ def test_every_interval_is_made_by_the_engine() -> None:
                 spreads |= {name.name for name in node.names}
     assert makers == {
         "statistics/intervals.py",
+        "statistics/calibration.py",  # a judge's corrected share, from intervals of the engine
         "statistics/planning.py",  # the betting sequence, which is valid at every look
     }
     assert spreads <= {"NormalDist", "fmean", "median"}
