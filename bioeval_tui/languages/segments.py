@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import regex
 
@@ -95,14 +95,18 @@ _CLUSTER = regex.compile(r"\X")
 _UNSPACED_LETTER = regex.compile(f"[{_UNSPACED}]")
 
 
+def _words_of(text: str) -> Any:
+    """Return the pattern of a text's words."""
+    if text.isascii():
+        return _ASCII_WORD
+    return _WORD
+
+
 def tokens(text: str) -> Iterator[Token]:
     """Yield the words of `text` in order; of scripts without spaces, each letter with its marks."""
-    if text.isascii():
-        for word in _ASCII_WORD.finditer(text):
-            yield Token(word.group().lower(), word.start(), word.end(), True)
-        return
-    for word in _WORD.finditer(text):
-        if not _UNSPACED_LETTER.search(word.group()):
+    is_spaced = not _UNSPACED_LETTER.search(text)
+    for word in _words_of(text).finditer(text):
+        if is_spaced or not _UNSPACED_LETTER.search(word.group()):
             yield Token(folded(word.group()), word.start(), word.end(), True)
             continue
         for letter in _CLUSTER.finditer(word.group()):
@@ -121,7 +125,7 @@ in Kanji.
 def word_count(text: str) -> int:
     """Return the number of words; in scripts without spaces, every second letter counts as one."""
     if not _UNSPACED_LETTER.search(text):  # all but the letters, at a tenth of the time
-        return sum(not _begins_with_digit(word) for word in _WORD.findall(text))
+        return sum(not _begins_with_digit(word) for word in _words_of(text).findall(text))
     words = letters = 0
     for token in tokens(text):
         words += token.spaced and not token.key[:1].isdigit()
