@@ -49,6 +49,7 @@ from bioeval_tui.record.run_options import Kind, held_value, kinds, tupled
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
 from bioeval_tui.report.answer import Answer, answer_batch
+from bioeval_tui.report.answer_labels import WIDTH
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.findings import Outcome, Shared
 from bioeval_tui.report.formats.json_report import json_report
@@ -446,7 +447,7 @@ class Results:
         return self
 
     def __str__(self) -> str:
-        return "\n".join(f"{padded(label, 6)}{text}" for label, text in self.answer.lines)
+        return "\n".join(f"{padded(label, WIDTH)}{text}" for label, text in self.answer.lines)
 
     def __repr__(self) -> str:
         return f"<Results {' '.join(run.run_id for run in self.loaded)}: {self.answer.what}>"

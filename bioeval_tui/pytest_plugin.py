@@ -27,6 +27,7 @@ from bioeval_tui.base.streams import break_commands, is_runner
 from bioeval_tui.base.text import listed
 from bioeval_tui.base.units import number_near
 from bioeval_tui.record.condition_names import of_mean_words, published_title, without_placebo
+from bioeval_tui.report.answer_labels import LABELS
 from bioeval_tui.statistics.means import exact_mean, reaches
 
 NotMeasured = Literal["fail", "skip"]
@@ -180,12 +181,7 @@ class Evaluation:
         lines = []
         for run in self.runs:
             answer = run["answer"]
-            told = (
-                ("WHAT", answer["what"]),
-                ("SURE", answer["sure"]),
-                ("FACTS", answer["control"]),
-                ("WHY", answer["why"]),
-            )
+            told = ((label, answer[name]) for label, name in LABELS.items())
             lines += [f"  {_name(run)}: {label} {text}" for label, text in told if text]
             for name in run["conditions"]:
                 for talk in _trials(run, name):

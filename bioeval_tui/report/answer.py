@@ -26,6 +26,7 @@ from bioeval_tui.record.run_options import flags_to_repeat
 from bioeval_tui.record.score import contributions
 from bioeval_tui.report import findings as of, rows, sentences
 from bioeval_tui.report.agents import entries_of, ranks_basis
+from bioeval_tui.report.answer_labels import LABELS, NEXT
 from bioeval_tui.report.arranged import facts_kept_by, tools_made_fail
 from bioeval_tui.report.findings import ConclusionFinding, Finding, Outcome
 from bioeval_tui.report.run import ConversationResult, RecordedRun, lost_points
@@ -45,7 +46,6 @@ from bioeval_tui.statistics.paired_differences import Difference, difference, di
 
 AnswerTone = Literal["good", "bad", "unsure", "plain"]
 MOST_STEPS = 3
-CONTROL_LABEL = "FACTS"
 LONGEST_NAME = 40
 LONGEST_QUOTED = 84
 """The most characters of an agent's name, and of what somebody said, in the line that says why."""
@@ -158,15 +158,8 @@ class Answer:
         `USERS` with several or one that changes facts, `TOOLS` that the job made fail, `WHY` and,
         with commands for a shell, `NEXT`.
         """
-        every = [
-            ("WHAT", self.what),
-            ("SURE", self.sure),
-            (CONTROL_LABEL, self.control),
-            ("USERS", self.users),
-            ("TOOLS", self.tools),
-            ("WHY", self.why),
-            ("NEXT", sentences.steps_words(self.next)),
-        ]
+        parts = [(label, getattr(self, name)) for label, name in LABELS.items()]
+        every = [*parts, (NEXT, sentences.steps_words(self.next))]
         return [(label, text) for label, text in every if text]
 
 

@@ -282,6 +282,8 @@ class AnswerResult(_Published):
     """What comes out with each of several users, and whether it is the same with all of them; empty
     with one.
     """
+    tools: str
+    """Which tools the job made fail; empty if none."""
     why: str
     """The turn that decided, quoted, and who says so; empty if nothing was lost."""
     next: list[StepResult]

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from bioeval_tui.pytest_plugin import Evaluation, NotMeasured
+from bioeval_tui.report.answer_labels import LABELS
+from bioeval_tui.report.document import AnswerResult
 from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk, scoring
 
@@ -184,7 +186,8 @@ def test_no_runner_obeys_what_an_agent_said_in_a_test_that_failed(
         from bioeval_tui.pytest_plugin import Evaluation
 
         SAID = {COMMANDS!r}
-        ANSWER = {{"what": SAID, "sure": SAID, "why": SAID}}
+        ANSWER = {{"what": SAID, "sure": SAID, "control": SAID, "users": SAID, "tools": SAID,
+                   "why": SAID}}
         RUN = {{
             "run_id": "r", "score": None, "job": SAID, "model": None, "answer": ANSWER,
             "conditions": {{}},
@@ -228,3 +231,13 @@ def test_no_runner_obeys_what_an_agent_said_in_a_test_that_failed(
 def block(page: str, file: str) -> str:
     text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
     return text.partition(f"<!-- file: {file} -->\n")[2].partition("\n")[2].partition("```")[0]
+
+
+def test_a_failure_tells_every_part_of_the_answer() -> None:
+    parts = set(AnswerResult.model_fields) & set(LABELS.values())
+    assert parts == set(LABELS.values())
+    answer = {name: f"the {name}" for name in parts} | {"users": ""}
+    run = {"run_id": "r", "job": "j", "model": None, "conditions": {}, "answer": answer}
+    assert Evaluation({"runs": [run]}, "").why().splitlines()[:-1] == [
+        f"  j: {label} the {name}" for label, name in LABELS.items() if name != "users"
+    ]

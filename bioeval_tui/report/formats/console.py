@@ -34,6 +34,7 @@ from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.record.tool_calls import injected_words
 from bioeval_tui.report import words
 from bioeval_tui.report.answer import NEVER_STARTED, Answer
+from bioeval_tui.report.answer_labels import WIDTH
 from bioeval_tui.report.beside import BesideEachOther, pair_outcomes
 from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
 from bioeval_tui.report.result import RunResult, load_run, result_of
@@ -327,7 +328,7 @@ def _print_pair(pair: BesideEachOther, console: Console) -> None:
 def print_answer(answer: Answer, console: Console) -> None:
     """Print what came out, how sure, why and what next: a label and a text on each line."""
     for label, text in answer.lines:
-        console.print(Text.assemble((padded(label, 6), "dim"), text), soft_wrap=True)
+        console.print(Text.assemble((padded(label, WIDTH), "dim"), text), soft_wrap=True)
 
 
 def mean_line(result: RunResult) -> str:
@@ -527,7 +528,10 @@ def _how_it_ended(result: RunResult | None, code: ExitCode, *, live: bool) -> li
         return ["the run was interrupted; its engine and its servers have stopped"]
     if result is None:
         return [NEVER_STARTED.what]
-    lines = [*(padded(label, 6) + text for label, text in result.answer.lines), mean_line(result)]
+    lines = [
+        *(padded(label, WIDTH) + text for label, text in result.answer.lines),
+        mean_line(result),
+    ]
     if code == ExitCode.NOT_MEASURED:
         reasons = (
             talk.why_no_score

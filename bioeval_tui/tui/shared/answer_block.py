@@ -5,11 +5,14 @@ each with a label.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.dom import DOMNode
 
+from bioeval_tui.base.widths import padded
+from bioeval_tui.report.answer_labels import NEXT, WIDTH
 from bioeval_tui.tui.keys import key_name
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone
 from bioeval_tui.tui.shared.wrapped_lines import Labelled, hanging
@@ -40,6 +43,8 @@ MOST_LINES, NARROWEST = 2, 60
 """How many lines each of an answer's may take, but where the block itself is narrower than so many
 cells.
 """
+FIRST = 2
+"""What came out, and how sure."""
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
 
 
@@ -54,20 +59,14 @@ def answer_lines(
     can_do = [(known[step.action], step.words) for step in answer.next if step.action in known]
     for key, words in (*can_do, *also):
         steps += [Cell(key, "busy"), Cell(f" {words}  ")]
+    tones: dict[str, Tone] = {"WHAT": "strong", "SURE": _TONES[answer.tone]}
     lines: list[Line] = [
-        [Cell("WHAT  ", "quiet"), Cell(answer.what, "strong")],
-        [Cell("SURE  ", "quiet"), Cell(answer.sure, _TONES[answer.tone])],
+        [Cell(padded(label, WIDTH), "quiet"), Cell(text, tones.get(label, "plain"))]
+        for label, text in answer.lines
+        if label != NEXT
     ]
-    if answer.control:
-        lines.append([Cell("FACTS ", "quiet"), Cell(answer.control)])
-    if answer.users:
-        lines.append([Cell("USERS ", "quiet"), Cell(answer.users)])
-    if answer.tools:
-        lines.append([Cell("TOOLS ", "quiet"), Cell(answer.tools)])
-    if answer.why:
-        lines.append([Cell("WHY   ", "quiet"), Cell(answer.why)])
     if steps:
-        lines.append([Cell("NEXT  ", "quiet"), *steps])
+        lines.append([Cell(padded(NEXT, WIDTH), "quiet"), *steps])
     return lines
 
 
@@ -83,14 +82,25 @@ class AnswerBlock(Labelled):
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
         """Return a line as two at most: what stands below the answer needs room, too."""
-        lines = hanging(line, width)
-        if len(lines) <= MOST_LINES or width < NARROWEST:
+        return _cut(hanging(line, width), MOST_LINES, width)
+
+    def _lines(self, width: int) -> list[Content]:
+        """Return the lines; if there is no room for all, what explains the first two takes one
+        each: the next step is never what is left out.
+        """
+        lines, most = super()._lines(width), self.styles.max_height
+        if most is None or not most.is_cells or len(lines) <= most.value:
             return lines
-        last = lines[MOST_LINES - 1].rstrip()
-        return [
-            *lines[: MOST_LINES - 1],
-            Content.assemble(last, " …").truncate(width, ellipsis=True),
-        ]
+        first, explained = self._shown[:FIRST], self._shown[FIRST:]
+        short = (_cut(hanging(line, width), 1, width) for line in explained)
+        return [*chain.from_iterable(self._wrap(line, width) for line in first), *chain(*short)]
+
+
+def _cut(lines: list[Content], most: int, width: int) -> list[Content]:
+    if len(lines) <= most or width < NARROWEST:
+        return lines
+    last = Content.assemble(lines[most - 1].rstrip(), " …").truncate(width, ellipsis=True)
+    return [*lines[: most - 1], last]
 
 
 def enabled_keys(node: DOMNode) -> dict[str, str]:
