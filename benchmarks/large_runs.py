@@ -28,6 +28,9 @@ from bioeval_tui.base.isolation import program_command
 
 SIZES = "400,4000,40000"
 TRIALS, MESSAGES = 5, 8
+LENGTHS = {"user": 25, "assistant": 60}
+"""How many words a message has."""
+WORDS = ("pain", "since", "when", "the", "left", "arm")
 CONDITIONS = ("withheld", "supplied")
 RUNS = ("20261129-183936-0000000a", "20261129-183937-0000000b")
 COMMANDS = {
@@ -71,7 +74,7 @@ def conversation(trial: int, chance: random.Random) -> Iterator[dict[str, Any]]:
            "max_messages": MESSAGES, "case": case}  # fmt: skip
     for message in range(1, MESSAGES + 1):
         role = "assistant" if message % 2 == 0 else "user"
-        words = " ".join(chance.choices(("pain", "since", "when", "the", "left", "arm"), k=80))
+        words = " ".join(chance.choices(WORDS, k=LENGTHS[role]))
         yield {"kind": "message_completed", "message": message, "turn": (message + 1) // 2,
                "role": role, "speaker": role, "content": words}  # fmt: skip
     score = float(chance.random() < 0.5)

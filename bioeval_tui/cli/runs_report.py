@@ -5,6 +5,7 @@ say, offline and without API keys; and `plan`: how many cases and trials are nee
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,7 @@ from bioeval_tui.report.formats.registry import (
 from bioeval_tui.report.gate import Gate, GateRules, apply_reviews, print_checks
 from bioeval_tui.report.plans import planned, print_plan
 from bioeval_tui.report.result import load_run
+from bioeval_tui.report.shown import MOST_CONVERSATIONS
 from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
 from bioeval_tui.statistics.planning import ASSUMED, VarianceComponents
 
@@ -119,10 +121,7 @@ def show(
     (run,) = _look_at_agents([run], agent_side, agent_rules)
     if trial is not None and as_json:
         raise UsageError("--trial is for the score card; --json has all trials")
-    if trial is not None and trial > run.planned_trials:
-        raise UsageError(
-            f"there is no trial {trial}: the run has {plural(run.planned_trials, 'trial')}"
-        )
+    _require_trial(run, trial or 1)
     for problem in run.problems:
         say(f"note: {problem}", err=True)
     # An import has no trials to hold again, and the offer would read the file twice to say so.
@@ -139,6 +138,13 @@ def show(
     if run.reviewed_words:
         say(f"\nreviewed: {run.reviewed_words}")
     return ExitCode.OK
+
+
+def _require_trial(run: RunResult, trial: int) -> None:
+    if trial > max(run.planned_trials, *run.trials, 1):
+        raise UsageError(
+            f"there is no trial {trial}: the run has {plural(run.planned_trials, 'trial')}"
+        )
 
 
 def _add_output(option: str, default: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -159,6 +165,26 @@ def _add_output(option: str, default: str) -> Callable[[Callable[..., int]], Cal
     )
 
 
+class TrialRange(click.ParamType[range]):
+    """One trial, or trials from one to another: `7` or `1-50`."""
+
+    name = "trials"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> range:
+        """Return the range that a text means."""
+        if isinstance(value, range):
+            return value
+        found = re.fullmatch(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?", value, re.ASCII)
+        if found is None:
+            self.fail(f"{value!r} is no trial; give one, such as 7, or some, such as 1-50")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if last < first:
+            self.fail(f"{value!r} ends before it begins; give the smaller number first")
+        return range(first, last + 1)
+
+
 @click.command(
     epilog=(
         "\b\nExamples:\n  bioeval-tui runs report 7f3a --output report.html"
@@ -173,6 +199,17 @@ def _add_output(option: str, default: str) -> Callable[[Callable[..., int]], Cal
     default=TARGET,
     help="The target score; the report shows what would reach it.",
 )
+@click.option(
+    "--trial",
+    "trials",
+    metavar="N|N-M",
+    multiple=True,
+    type=TrialRange(),
+    help=(
+        "In HTML, show the conversations of these trials [all; of more than"
+        f" {MOST_CONVERSATIONS} conversations, the worst]. Figures stay those of all."
+    ),
+)
 @AS_RECORDED
 @CALIBRATED_BY
 @AGENT_SIDE
@@ -182,6 +219,7 @@ def report(
     kind: str | None,
     output: Path | None,
     target: float,
+    trials: tuple[range, ...],
     as_recorded: bool,
     calibrated_by: tuple[str, ...],
     agent_side: bool,
@@ -191,10 +229,15 @@ def report(
 
     RUN is a run's id, its beginning or end, or a recording file.
     """
-    loaded = _load(run, as_recorded, whole=True)  # a document has all texts
+    chosen = choose(output, kind, "run", "runs", default="html")
+    if trials and chosen.name != "html":
+        raise UsageError(f"--trial is for HTML; {chosen.name} has the conversations of all trials")
+    loaded = _load(run, as_recorded, whole=chosen.name != "html")
+    for one in loaded:
+        _require_trial(one, max((some[-1] for some in trials), default=1))
     runs = _calibrate(loaded, calibrated_by, as_recorded)
     runs = _look_at_agents(runs, agent_side, agent_rules)
-    return _write_runs(choose(output, kind, "run", "runs", default="html"), runs, output, target)
+    return _write_runs(chosen, runs, Asked(target, output, trials))
 
 
 @click.command(
@@ -327,7 +370,7 @@ def export(run: tuple[str, ...], kind: str | None, output: Path | None, as_recor
             f" {names('run', 'runs')[-1]}"
         )
     runs = _load(run, as_recorded, whole=True)  # documents have all texts
-    return _write_runs(choose(output, kind, "run", "runs"), runs, output, TARGET)
+    return _write_runs(choose(output, kind, "run", "runs"), runs, Asked(TARGET, output))
 
 
 def _calibrate(runs: list[RunResult], names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
@@ -350,16 +393,16 @@ def _look_at_agents(
     return [with_agent_side(run, names) for run in runs]
 
 
-def _write_runs(
-    chosen: Format, runs: Sequence[RunResult], output: Path | None, target: float
-) -> int:
+def _write_runs(chosen: Format, runs: Sequence[RunResult], asked: Asked) -> int:
+    output = asked.output
     if output is not None and _is_folder(chosen, output):
         folder = folder_below(output)
         output = below(folder, chosen.file_name(runs[0]))  # a run of another may have any id
-        write_whole(output, write_runs(chosen, runs, Asked(target, output)), mode=0o600)
+        document = write_runs(chosen, runs, replace(asked, output=output))
+        write_whole(output, document, mode=0o600)
         say(f"wrote {clean_line(str(output), 300)}", err=True)
     else:
-        write_or_print(write_runs(chosen, runs, Asked(target, output)), output)
+        write_or_print(write_runs(chosen, runs, asked), output)
     if output is not None and (note := chosen.name_warning(output)):
         say(f"note: {note}", err=True)
     return ExitCode.OK

@@ -1499,6 +1499,21 @@ class MannerBasis(Finding):
     of_people: int
 
 
+class WorstShown(Finding):
+    """Of the conversations of a run that were `held`, a page shows those that went worst."""
+
+    shown: int
+    held: int
+    run_id: str
+
+
+class TrialsChosen(Finding):
+    """Of the conversations of a run that were `held`, a page shows those of chosen trials."""
+
+    shown: int
+    held: int
+
+
 class PartNeeded(Finding):
     """The value that a part of a score would need to reach `target`, else as it was."""
 

@@ -603,6 +603,10 @@ class RunResult(RecordedRun):
             return f"{corrections}; {by}"
         return by
 
+    def trial_anchor(self, trial: int) -> str:
+        """Return the id of a trial in a document."""
+        return f"r{self.run_id}-{trial}"
+
     def anchor(self, condition: Condition, trial: int, message: int) -> str:
         """Return the id of a message in a document."""
         return f"r{self.run_id}-{condition}-{trial}-m{message}"

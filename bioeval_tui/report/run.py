@@ -642,7 +642,7 @@ class RecordedRun:
         """The run's id as the recording says it."""
         return self.started.run_id
 
-    @property
+    @cached_property
     def trials(self) -> list[int]:
         """The trials with at least one conversation that has started."""
         return sorted({key.trial for key in self.state.conversations})

@@ -1672,6 +1672,27 @@ def _manner_basis(finding: of.MannerBasis) -> str:
 
 
 @write.register
+def _worst_shown(finding: of.WorstShown) -> str:
+    command = f"bioeval-tui runs report {finding.run_id} --trial 1-50 --output page.html"
+    shown, left = plural(finding.shown, "conversation"), finding.held - finding.shown
+    are = "is" if left == 1 else "are"
+    return (
+        f"Shown are the {shown} that went worst, those in which the judge failed a task first;"
+        f" {left:,} {are} left out. `{command}` makes a page of the trials that you name. All"
+        f" figures are of all {finding.held:,}."
+    )
+
+
+@write.register
+def _trials_chosen(finding: of.TrialsChosen) -> str:
+    shown = plural(finding.shown, "conversation")
+    return (
+        f"Shown are the {shown} of the trials that were chosen. All figures are of all"
+        f" {finding.held:,}."
+    )
+
+
+@write.register
 def _part_needed(finding: of.PartNeeded) -> str:
     part, target = finding.part, number(finding.target)
     name = PARTS[part.part]

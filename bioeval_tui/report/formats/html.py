@@ -43,6 +43,7 @@ from bioeval_tui.report.sentences import (
     difference_words,
     spread_words,
 )
+from bioeval_tui.report.shown import shown_trials
 from bioeval_tui.report.summary import rankings, summarise_runs
 
 
@@ -67,6 +68,7 @@ def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the document for these runs."""
     results, summaries = [replace(run, target=asked.target) for run in runs], summarise_runs(runs)
     comparison = pair_comparison(runs)
+    pages = [(run, shown_trials(run, asked.trials)) for run in results]
     return (
         environment()
         .get_template("report.html.jinja")
@@ -74,7 +76,7 @@ def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
             policy=policy(),
             title=report_title(results),
             program_version=__version__,
-            runs=results,
+            pages=pages,
             summaries=summaries,
             comparison=comparison,
             ranks=[] if comparison else rankings(summaries),

@@ -9,7 +9,7 @@ the others do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -34,10 +34,13 @@ TARGET = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The options of a document: its target score, and its output path (None: stdout)."""
+    """The options of a document: its target score, its output path (None: stdout), and the trials
+    whose conversations a page shows (empty: all, or the worst of a large run).
+    """
 
     target: float = TARGET
     output: Path | None = None
+    trials: Sequence[range] = ()
 
 
 Function = str | Callable[..., Any]

@@ -260,6 +260,13 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "the user held back none of 1 fact in 1 conversation (persona wary)"),
     (of.ToolsMadeFail((("lookUp", 3, 6), ("save", 1, 1))),
         "the job made lookUp fail in 3 of 6 calls, save in 1 of 1 call"),
+    (of.WorstShown(200, 10_020, "7f3a"),
+        "Shown are the 200 conversations that went worst, those in which the judge failed a task"
+        " first; 9,820 are left out. `bioeval-tui runs report 7f3a --trial 1-50 --output page.html`"
+        " makes a page of the trials that you name. All figures are of all 10,020."),
+    (of.TrialsChosen(100, 10_020),
+        "Shown are the 100 conversations of the trials that were chosen. All figures are of all"
+        " 10,020."),
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
