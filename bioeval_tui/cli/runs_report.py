@@ -165,24 +165,26 @@ def _add_output(option: str, default: str) -> Callable[[Callable[..., int]], Cal
     )
 
 
-class TrialRange(click.ParamType[range]):
-    """One trial, or trials from one to another: `7` or `1-50`."""
+_TRIALS = re.compile(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?", re.ASCII)
 
-    name = "trials"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> range:
-        """Return the range that a text means."""
-        if isinstance(value, range):
-            return value
-        found = re.fullmatch(r"([1-9]\d{0,8})(?:-([1-9]\d{0,8}))?", value, re.ASCII)
-        if found is None:
-            self.fail(f"{value!r} is no trial; give one, such as 7, or some, such as 1-50")
-        first, last = int(found[1]), int(found[2] or found[1])
-        if last < first:
-            self.fail(f"{value!r} ends before it begins; give the smaller number first")
-        return range(first, last + 1)
+def _trial_ranges(
+    ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
+) -> tuple[range, ...]:
+    """Return the trials that each text means: `7` or `1-50`."""
+    return tuple(map(_trial_range, given))
+
+
+def _trial_range(text: str) -> range:
+    found = _TRIALS.fullmatch(text)
+    if found is None:
+        raise click.BadParameter(
+            f"{text!r} is no trial; give one, such as 7, or some, such as 1-50"
+        )
+    first, last = int(found[1]), int(found[2] or found[1])
+    if last < first:
+        raise click.BadParameter(f"{text!r} ends before it begins; give the smaller number first")
+    return range(first, last + 1)
 
 
 @click.command(
@@ -204,7 +206,7 @@ class TrialRange(click.ParamType[range]):
     "trials",
     metavar="N|N-M",
     multiple=True,
-    type=TrialRange(),
+    callback=_trial_ranges,
     help=(
         "In HTML, show the conversations of these trials [all; of more than"
         f" {MOST_CONVERSATIONS} conversations, the worst]. Figures stay those of all."
