@@ -5,7 +5,7 @@ formats.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from bioeval_tui.report.formats.registry import named_format, write_runs
 
 def document_of(kind: str, *runs: Any, output: Path | None = None) -> Any:
     """Return the document of these runs: text, or bytes if the format has them."""
-    return write_runs(named_format(kind), runs, Asked(output=output))
+    return _whole(write_runs(named_format(kind), runs, Asked(output=output)))
 
 
 def medals_of(kind: str, reports: Sequence[Any]) -> Any:
@@ -30,4 +30,9 @@ def pair_comparison(comparison: Any) -> Any:
 
 def gate_of(kind: str, runs: Sequence[Any], rules: Any, result: Any = None) -> Any:
     """Return the document of a gate over these runs."""
-    return named_format(kind).write("gate", runs, rules, result)
+    return _whole(named_format(kind).write("gate", runs, rules, result))
+
+
+def _whole(document: Any) -> Any:
+    """Return a document that may come in pieces as a whole."""
+    return "".join(document) if isinstance(document, Iterator) else document

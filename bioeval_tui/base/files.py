@@ -30,7 +30,7 @@ from typing import BinaryIO, NewType
 
 from bioeval_tui.base.errors import StorageError, UsageError
 from bioeval_tui.base.portable import BINARY
-from bioeval_tui.base.terminal import print_document, printed_form, say
+from bioeval_tui.base.terminal import Document, print_document, printed_pieces, say
 from bioeval_tui.base.text import clean_line
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -248,12 +248,12 @@ def _shown(path: Path | str) -> str:
     return clean_line(str(path), 300)
 
 
-def write_whole(path: Target, data: bytes | str, *, mode: int = 0o644, sync: bool = True) -> None:
+def write_whole(path: Target, data: Document, *, mode: int = 0o644, sync: bool = True) -> None:
     """Write a file atomically: at any time, it has either its old content or all of the new one.
 
     Args:
         path: where to write; its folder must exist. A link or pipe there is replaced.
-        data: the content; text is written as UTF-8.
+        data: the content, or its pieces; text is written as UTF-8.
         mode: the permissions of a new file, before the umask; 0o600 for files that may contain
             patient data.
         sync: wait until file and folder are on the disk. Without it, call `sync_all` before the
@@ -273,7 +273,7 @@ def write_whole(path: Target, data: bytes | str, *, mode: int = 0o644, sync: boo
         raise storage_error(path, error) from None
 
 
-def write_named(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
+def write_named(path: Path, data: Document, *, mode: int = 0o644) -> None:
     """Write a file that the user named, like `write_whole`; a device or a pipe is written to
     instead.
 
@@ -286,7 +286,8 @@ def write_named(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
         try:
-            write_fully(descriptor, _encoded(printed_form(data) if isinstance(data, str) else data))
+            for piece in printed_pieces(data):
+                write_fully(descriptor, _encoded(piece))
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -401,10 +402,12 @@ def _partial(path: Path | str) -> str:
     return os.path.join(folder, partial)  # noqa: PTH118 (the hot path)
 
 
-def _write_partial(partial: str, data: bytes | str, mode: int, *, sync: bool) -> None:
+def _write_partial(partial: str, data: Document, mode: int, *, sync: bool) -> None:
+    pieces: Iterable[bytes | str] = [data] if isinstance(data, bytes | str) else data
     descriptor = os.open(partial, _NEW, mode)
     try:
-        write_fully(descriptor, _encoded(data))
+        for piece in pieces:
+            write_fully(descriptor, _encoded(piece))
         if sync:
             os.fsync(descriptor)
     finally:
@@ -459,7 +462,7 @@ def sync_all() -> None:
         os.sync()
 
 
-def write_private(path: Path, document: str | bytes) -> None:
+def write_private(path: Path, document: Document) -> None:
     """Write `document` to `path` (mode 0600), replacing the old file only once everything is
     written.
 
@@ -472,7 +475,7 @@ def write_private(path: Path, document: str | bytes) -> None:
     write_named(path, document, mode=0o600)
 
 
-def write_or_print(document: str | bytes, output: Path | None) -> None:
+def write_or_print(document: Document, output: Path | None) -> None:
     """Write to a file and say so on stderr; without one print to stdout.
 
     Raises:

@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from re import Match
 from typing import Any
 
@@ -25,6 +26,10 @@ from bioeval_tui.base.streams import (
 )
 from bioeval_tui.base.text import UNSAFE, clean, terminal_text
 
+Document = str | bytes | Iterator[str]
+"""A document: whole, or its text in pieces, each of whole lines, or of JSON between two of its
+texts.
+"""
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _PLAIN = bytes(range(0x20, 0x7F)) + b"\t\n"
 
@@ -57,18 +62,19 @@ def print_json_piecewise(value: Any) -> None:
     Raises:
         ValueError: a number is NaN or infinite.
     """
-    for piece in _pieces(value, "\n"):
+    for piece in json_pieces(value):
         sys.stdout.write(_json_text(piece))
     _write("\n")
 
 
-def _pieces(value: Any, newline: str) -> Iterator[str]:
+def json_pieces(value: Any, newline: str = "\n") -> Iterator[str]:
+    """Yield the same text in pieces, for a document; `newline` is what begins a line."""
     inner = f"{newline}  "
     if isinstance(value, Iterator):
         before = "["
         for item in value:
             yield before + inner
-            yield from _pieces(item, inner)
+            yield from json_pieces(item, inner)
             before = ","
         yield "[]" if before == "[" else f"{newline}]"
         return
@@ -78,42 +84,48 @@ def _pieces(value: Any, newline: str) -> Iterator[str]:
         before = "{"
         for key, item in value.items():
             yield f"{before}{inner}{json.dumps(key, ensure_ascii=False)}: "
-            yield from _pieces(item, inner)
+            yield from json_pieces(item, inner)
             before = ","
         yield f"{newline}}}"
     else:
         yield text.replace("\n", newline)
 
 
-def print_document(document: str | bytes) -> None:
+def print_document(document: Document) -> None:
     """Print a document as it would be in a file: in UTF-8, whatever the encoding of stdout is,
     unless it is a terminal.
 
     JSON, which can say the same in ASCII, does so.
     """
-    if isinstance(document, str):
-        document = printed_form(document)
-    if isinstance(document, str) and (writes_unicode() or sys.stdout.isatty()):
-        _write(document)
-    else:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(document.encode() if isinstance(document, str) else document)
-        sys.stdout.buffer.flush()
+    for piece in printed_pieces(document):
+        if isinstance(piece, str) and (writes_unicode() or sys.stdout.isatty()):
+            _write(piece)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(piece.encode() if isinstance(piece, str) else piece)
+            sys.stdout.buffer.flush()
 
 
-def printed_form(document: str) -> str:
-    """Return a document as it may be printed: without control characters, and without commands to a
-    CI runner.
+def printed_pieces(document: Document) -> Iterator[str | bytes]:
+    """Yield the pieces of a document in the form in which they may be printed."""
+    if isinstance(document, bytes):
+        yield document
+        return
+    pieces = iter([document]) if isinstance(document, str) else document
+    first = next(pieces, "")
+    form = _json_text if first.startswith(("{", "[")) else _printed_text
+    yield from map(form, chain([first], pieces))
 
-    JSON has escapes for both, and stays the same data.
+
+def _printed_text(text: str) -> str:
+    """Return text as it may be printed: without control characters, and without commands to a CI
+    runner. JSON has escapes for both.
     """
-    if document.startswith(("{", "[")):
-        return _json_text(document)
-    clean_lines = cleaned if sys.stdout.isatty() else partial(clean, limit=len(document))
-    document = "\r\n".join(map(clean_lines, document.split("\r\n")))
+    clean_lines = cleaned if sys.stdout.isatty() else partial(clean, limit=len(text))
+    text = "\r\n".join(map(clean_lines, text.split("\r\n")))
     if is_runner():
-        return break_commands(document)
-    return document
+        return break_commands(text)
+    return text
 
 
 def cleaned(text: str) -> str:

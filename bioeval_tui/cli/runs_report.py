@@ -234,7 +234,7 @@ def report(
     chosen = choose(output, kind, "run", "runs", default="html")
     if trials and chosen.name != "html":
         raise UsageError(f"--trial is for HTML; {chosen.name} has the conversations of all trials")
-    loaded = _load(run, as_recorded, whole=chosen.name != "html")
+    loaded = _load(run, as_recorded)
     for one in loaded:
         _require_trial(one, max((some[-1] for some in trials), default=1))
     runs = _calibrate(loaded, calibrated_by, as_recorded)
@@ -371,7 +371,7 @@ def export(run: tuple[str, ...], kind: str | None, output: Path | None, as_recor
             f"give a format: --to {', '.join(names('run', 'runs')[:-1])} or"
             f" {names('run', 'runs')[-1]}"
         )
-    runs = _load(run, as_recorded, whole=True)  # documents have all texts
+    runs = _load(run, as_recorded)
     return _write_runs(choose(output, kind, "run", "runs"), runs, Asked(TARGET, output))
 
 
@@ -428,12 +428,12 @@ def _is_folder(chosen: Format, output: Path) -> bool:
     return True
 
 
-def _load(names: tuple[str, ...], as_recorded: bool, *, whole: bool = False) -> list[RunResult]:
+def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
     """Return the runs of these names, each once."""
     settings = Settings.from_environment()
     prices = load_prices(settings.data_dir / FILE_NAME)
     paths = find_recordings(names, settings.runs_dir)
-    runs = [load_run(path, prices=prices, as_recorded=as_recorded, whole=whole) for path in paths]
+    runs = [load_run(path, prices=prices, as_recorded=as_recorded) for path in paths]
     for loaded in runs:
         for problem in loaded.problems:
             say(f"note: {problem}", err=True)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bioeval_tui.base import units
@@ -89,7 +89,7 @@ def to_frame(runs: Sequence[RunResult], name: TableName) -> pandas.DataFrame:
     Raises:
         UsageError: the table does not exist.
     """
-    columns, cells = _columns(runs, name)
+    columns, cells = _columns(table_rows(runs, _known(name)), name)
     import pandas  # reading results without data frames does not wait for it
 
     return pandas.DataFrame(
@@ -106,7 +106,11 @@ def to_arrow(runs: Sequence[RunResult], name: TableName) -> pyarrow.Table:
     Raises:
         UsageError: the table does not exist.
     """
-    columns, cells = _columns(runs, name)
+    return _arrow(table_rows(runs, _known(name)), name)
+
+
+def _arrow(rows: Iterable[Cells], name: TableName) -> pyarrow.Table:
+    columns, cells = _columns(rows, name)
     import pyarrow  # as pandas above
 
     types = {
@@ -126,13 +130,17 @@ def to_arrow(runs: Sequence[RunResult], name: TableName) -> pyarrow.Table:
     return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields))
 
 
-def _columns(
-    runs: Sequence[RunResult], name: TableName
-) -> tuple[tuple[FrameColumn, ...], list[list[Any]]]:
+def _known(name: TableName) -> TableName:
     if name not in TABLES:
         known = ", ".join(get_args(TableName))
         raise UsageError(f"there is no table {clean_line(str(name), 40)!r}; the tables are {known}")
-    columns, listed = TABLES[name].columns, list(table_rows(runs, name))
+    return name
+
+
+def _columns(
+    rows: Iterable[Cells], name: TableName
+) -> tuple[tuple[FrameColumn, ...], list[list[Any]]]:
+    columns, listed = TABLES[name].columns, list(rows)
     return columns, [[row.get(column.name) for row in listed] for column in columns]
 
 
@@ -415,17 +423,19 @@ TABLES: Mapping[TableName, FrameTable] = {
 CHAT_LINES = ("openai-jsonl", "transcripts")
 """The formats that are imported as lines of chats."""
 
+ROWS_AT_ONCE = 5_000
+"""How many rows of a Parquet file are in memory while it is written."""
+
 COLUMNS = tuple(column.name for column in TABLES["turns"].columns)
 
 
-def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
-    """Return one JSON object per conversation: `messages` as OpenAI's chat format has them, then
+def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> Iterator[str]:
+    """Yield one JSON object per conversation: `messages` as OpenAI's chat format has them, then
     `metadata`.
 
     The evaluator is the `user`, the agent the `assistant`; tool calls come with their results.
     Conversations imported from this format are written back unchanged.
     """
-    lines = []
     for run, talk in conversations_of(runs):
         source = run.brief.source
         same = source is not None and source.format in CHAT_LINES
@@ -433,7 +443,7 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
         messages = list(chain.from_iterable(chats))
         if same:
             line = {**(talk.record or {}), "messages": messages}
-            lines.append(json.dumps(line, ensure_ascii=False))
+            yield json.dumps(line, ensure_ascii=False) + "\n"
             continue
         score = talk.score
         metadata = {
@@ -453,10 +463,8 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
             if talk.case.user:
                 metadata["user_model"] = talk.case.user
         if messages:
-            lines.append(
-                json.dumps({"messages": messages, "metadata": metadata}, ensure_ascii=False)
-            )
-    return "".join(line + "\n" for line in lines)
+            line = {"messages": messages, "metadata": metadata}
+            yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
 def transcript_lines(run: RunResult) -> str:
@@ -493,15 +501,16 @@ def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
     return list(chat_messages(imported, message.message))
 
 
-def turns_csv(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
-    """Return one row a turn; times in ms, facts as their numbers.
+def turns_csv(runs: Sequence[RunResult], asked: Asked | None = None) -> Iterator[str]:
+    """Yield one row a turn; times in ms, facts as their numbers.
 
     `score` and `unproved` are the conversation's.
 
     Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
-    rows = ([csv_cell(row.get(column)) for column in COLUMNS] for row in table_rows(runs, "turns"))
-    return csv_text([COLUMNS, *rows], end="\r\n")
+    yield csv_text([COLUMNS], end="\r\n")
+    for row in table_rows(runs, "turns"):
+        yield csv_text([[csv_cell(row.get(column)) for column in COLUMNS]], end="\r\n")
 
 
 def turns_parquet(runs: Sequence[RunResult], asked: Asked) -> bytes:
@@ -510,8 +519,12 @@ def turns_parquet(runs: Sequence[RunResult], asked: Asked) -> bytes:
     """
     from pyarrow import parquet  # as pandas above
 
-    file = io.BytesIO()
-    parquet.write_table(to_arrow(runs, "turns"), file)
+    file, rows = io.BytesIO(), table_rows(runs, "turns")
+    schema = _arrow([], "turns").schema
+    with parquet.ParquetWriter(file, schema) as writer:
+        # Not all texts at once: those of a large run are more than memory should hold.
+        while group := list(islice(rows, ROWS_AT_ONCE)):
+            writer.write_table(_arrow(group, "turns"))
     return file.getvalue()
 
 

@@ -255,12 +255,12 @@ class ConversationResult:
         """Whether it was scored, though perhaps without a value."""
         return self._talk.score is not None
 
-    @cached_property
+    @property
     def answers(self) -> list[MessageState]:
         """The agent's messages."""
         return [message for message in self.messages if message.role == "assistant"]
 
-    @cached_property
+    @property
     def turns(self) -> Mapping[int, int]:
         """The turn of each message."""
         return {message.message: message.turn for message in self.messages}
@@ -538,7 +538,7 @@ class ConversationResult:
         """
         return self._talk.sent(message)
 
-    @cached_property
+    @property
     def sent_messages(self) -> list[MessageState]:
         """What reached the other side: complete messages, without the sign-off, which is never
         sent.

@@ -48,16 +48,14 @@ OURS = "bioeval-tui"
 """The key in `extra` for data without a field in the format."""
 
 
-def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
-    """Return the trajectories, one a line; a single trajectory becomes an indented document."""
-    trajectories: list[dict[str, Any]] = []
+def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> Iterator[str]:
+    """Yield the trajectories, one a line; a single trajectory becomes an indented document."""
+    is_single = sum(len(run.conversations) for run in runs) == 1
     for run in runs:
-        trajectories += [trajectory(run, conversation) for conversation in run.conversations]
-    if len(trajectories) == 1:
-        return json.dumps(trajectories[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    return "".join(
-        json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in trajectories
-    )
+        for conversation in run.conversations:
+            made = trajectory(run, conversation)
+            indent = 2 if is_single else None
+            yield json.dumps(made, ensure_ascii=False, indent=indent, allow_nan=False) + "\n"
 
 
 def trajectory(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:

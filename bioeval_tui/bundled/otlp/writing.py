@@ -37,14 +37,12 @@ _VALUES = {"passed": 1.0, "failed": 0.0}
 Span = dict[str, Any]
 
 
-def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
-    """Return a line for each conversation."""
-    lines = []
+def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> Iterator[str]:
+    """Yield a line for each conversation."""
     for run in runs:
         for talk in run.conversations:
             data = _ConversationTrace(run, talk).data()
-            lines.append(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
-    return "".join(lines)
+            yield json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 class _ConversationTrace:

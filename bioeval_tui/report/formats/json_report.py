@@ -8,18 +8,19 @@ Times are milliseconds, scores lie in [0, 1].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
 from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.terminal import json_pieces
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.report.comparison import (
     pair_comparison,
 )
 from bioeval_tui.report.costs import PrintedCost, cost_dict
-from bioeval_tui.report.document import RunDocument, run_document
+from bioeval_tui.report.document import RunDocument, piecewise_document, run_document
 from bioeval_tui.report.findings import Shared
 from bioeval_tui.report.formats.json_comparison import PrintedComparison, comparison_dict
 from bioeval_tui.report.formats.json_parts import (
@@ -28,7 +29,6 @@ from bioeval_tui.report.formats.json_parts import (
     PrintedProportion,
     estimate_dict,
     given_difference_dict,
-    json_text,
     proportion_dict,
 )
 from bioeval_tui.report.formats.registry import Asked
@@ -156,23 +156,30 @@ class PrintedReport(TypedDict):
     gate: NotRequired[PrintedGate]
 
 
-def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
-    """Return the report as text."""
-    return json_text(json_report(runs))
+def write_runs(runs: Sequence[RunResult], asked: Asked) -> Iterator[str]:
+    """Yield the report as text, piece by piece: no two conversations are in memory."""
+    yield from json_pieces(_report(runs, map(piecewise_document, runs)))
+    yield "\n"
 
 
-def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) -> str:
-    """Return the report with the gate's outcome as text."""
-    return json_text({**json_report(runs), "gate": result.to_dict()})
+def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) -> Iterator[str]:
+    """Yield the report with the gate's outcome in the same way."""
+    report = _report(runs, map(piecewise_document, runs))
+    yield from json_pieces({**report, "gate": result.to_dict()})
+    yield "\n"
 
 
 def json_report(runs: Sequence[RunResult]) -> PrintedReport:
     """Return every run's result, its versions and reviews, and the statistics over the runs."""
+    return cast(PrintedReport, _report(runs, [run_document(run) for run in runs]))
+
+
+def _report(runs: Sequence[RunResult], documents: Iterable[dict[str, Any]]) -> dict[str, Any]:
     summaries, comparison = summarise_runs(runs), pair_comparison(runs)
     return {
         "format": "bioeval-tui report",
         "version": VERSION,
-        "runs": [run_document(run) for run in runs],
+        "runs": documents,
         "summary": [summary_dict(summary) for summary in summaries],
         "comparison": comparison_dict(comparison, turns=False) if comparison else None,
         "ranks": [] if comparison else ranking_dicts(rankings(summaries)),

@@ -172,30 +172,34 @@ def _escaped_start(line: str) -> str:
 _SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 
 
-def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
-    """Return the report of these runs."""
-    lines: list[str] = []
+def write_runs(runs: Sequence[RunResult], asked: Asked) -> Iterator[str]:
+    """Yield the report of these runs in pieces, one for each trial: no two are in memory."""
+    for lines in _parts(runs):
+        yield "".join(f"{line}\n" for line in lines)
+
+
+def _parts(runs: Sequence[RunResult]) -> Iterator[list[str]]:
+    """Yield the lines of the report, part by part."""
     if len(runs) > 1:
-        lines += [f"# {escape(report_title(runs))}", ""]
+        yield [f"# {escape(report_title(runs))}", ""]
         summaries = summarise_runs(runs)
         if (comparison := pair_comparison(runs)) is not None:
-            lines += _compared(comparison)
+            yield _compared(comparison)
         else:
-            for ranking in rankings(summaries):
-                lines += _ranks(ranking)
-        for summary in summaries:
-            lines += _overview(summary)
-    for run in runs:
-        lines += _page(run)
+            yield from map(_ranks, rankings(summaries))
+        yield from map(_overview, summaries)
+    for place, run in enumerate(runs):
+        if place:
+            yield [""]
+        yield from _page(run)
     if masking():
-        lines += [
+        yield [
+            "",
             (
                 "Names and identifiers that the masking rules found are replaced: masking, not"
                 " de-identification."
             ),
-            "",
         ]
-    return "\n".join(lines)
 
 
 def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) -> str:
@@ -296,7 +300,29 @@ def _paragraphs(texts: Iterable[str], mark: str = "") -> list[str]:
     return lines
 
 
-def _page(page: RunResult) -> list[str]:
+def _page(page: RunResult) -> Iterator[list[str]]:
+    """Yield the lines about a run: those of all its trials, of each trial, and of the run."""
+    is_single = len(page.trials) == 1
+    yield _head(page)
+    for number in page.trials:
+        trial = page.trial(number)
+        if is_single:
+            yield _trial(page, trial, "##")
+        else:
+            yield [f"## {escape(trial.heading)}", "", *_trial(page, trial, "###")]
+    yield (
+        _agent_side(page)
+        + _manner(page)
+        + _times(page)
+        + _costs(page)
+        + _judged_again(page)
+        + _reviews(page)
+    )
+    yield ["## About this run", ""]
+    yield [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
+
+
+def _head(page: RunResult) -> list[str]:
     people = list(map(upper_first, page.people_say))
     lines = [f"# {escape(page.brief.job)}", ""]
     if page.brief.about:
@@ -325,27 +351,11 @@ def _page(page: RunResult) -> list[str]:
         lines += [f"Clean: {escape(page.compared)}.", ""]
     if page.warnings:
         lines += [*(f"- {escape(line)}" for line in page.warnings), ""]
-    if len(page.trial_results) > 1:
+    if len(page.trials) > 1:
         lines += _overview(page.summary)
     elif tagged := list(chain.from_iterable(map(tag_lines, page.summary.conditions))):
         lines += [*(f"- {escape(about)}: {escape(words)}" for about, words in tagged), ""]
-    for trial in page.trial_results:
-        level = "##"
-        if len(page.trial_results) > 1:
-            lines += [f"## {escape(trial.heading)}", ""]
-            level = "###"
-        lines += _trial(page, trial, level)
-    lines += (
-        _agent_side(page)
-        + _manner(page)
-        + _times(page)
-        + _costs(page)
-        + _judged_again(page)
-        + _reviews(page)
-    )
-    lines += ["## About this run", ""]
-    lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
-    return [*lines, ""]
+    return lines
 
 
 def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:

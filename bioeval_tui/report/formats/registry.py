@@ -9,7 +9,7 @@ the others do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.terminal import Document
 
 Content = Literal["run", "runs", "gate", "comparison", "medals"]
 """The kinds of content of a document. Its writer is called as
@@ -24,7 +25,7 @@ Content = Literal["run", "runs", "gate", "comparison", "medals"]
 - run: `(run, asked)`, runs: `(runs, asked)`, gate: `(runs, rules, result)`,
 - comparison: `(comparison)`, medals: `(reports, reviews, not_graded)`,
 
-and returns the document, as text or bytes.
+and returns the document: text, bytes, or an iterator of text, each piece of whole lines.
 """
 _RUNS = frozenset({"run", "runs"})
 
@@ -72,14 +73,19 @@ class Format:
                 f"the format {self.name} has no extension, or no function that writes runs"
             )
 
-    def write(self, content: Content, *given: Any) -> str | bytes:
-        """Return the document.
+    def write(self, content: Content, *given: Any) -> Document:
+        """Return the document, or its pieces, which are made when they are asked for.
 
         Raises:
             UsageError: another package's plug-in failed.
         """
-        made: str | bytes = self._call(self.writers[content], str | bytes, *given)
-        return made
+        made: Document = self._call(self.writers[content], (str, bytes, Iterator), *given)
+        return self._blamed(made) if isinstance(made, Iterator) else made
+
+    def _blamed(self, pieces: Iterator[str]) -> Iterator[str]:
+        # What a plug-in of another package raises comes only now.
+        with plugins.blamed("formats", self.name):
+            yield from pieces
 
     def file_name(self, run: Any) -> str:
         """Return the default file name of a run."""
@@ -186,7 +192,7 @@ def choose(
     return chosen
 
 
-def write_runs(format_: Format, runs: Any, asked: Asked) -> str | bytes:
+def write_runs(format_: Format, runs: Any, asked: Asked) -> Document:
     """Return one document of these runs.
 
     Raises:
