@@ -67,7 +67,7 @@ STOP_WORDS: Collection[str] = frozenset(
 
 RATES = frozenset({"words_per_turn", "hedges"})
 """Figures that are no shares."""
-MOST_MEASURED = 400
+MOST_MEASURED = 150
 """How many conversations of a condition are read at most."""
 TOLD = 0.5
 """A fact counts as given if the message has at least this share of its content words."""
@@ -433,7 +433,7 @@ def _drawn(
     talks: Sequence[tuple[RecordedRun, ConversationResult]],
 ) -> Sequence[tuple[RecordedRun, ConversationResult]]:
     """Return these conversations, or as many of them as are read: guards read each turn again,
-    which takes minutes for a published study, and narrows the intervals no more.
+    which takes minutes for a published study.
     """
     if len(talks) <= MOST_MEASURED:
         return talks

@@ -719,7 +719,7 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
         shared=counted_shared([run.criteria_shared(trial)]),
         tasks=tuple(rows.task_rows(state, trial)),
         tones=_tones(talks),
-        assertions=tuple(rows.assertion_rows(state, trial)),
+        assertions=tuple(rows.assertion_rows(state, trial, run.checked_titles())),
         facts=tuple(_fact_rows(state, trial, talks)),
         facts_kept=tuple(_facts_kept(talks)),
         words_told=_words_told(run, talks),

@@ -185,13 +185,31 @@ def _difference(
     return with_facts.score - without.score
 
 
+Titles = dict[int, tuple[str, float]]
+"""Title and weight of assertions, by index from 0."""
+
+
+def checked_titles(state: RunState, condition: Condition | None = None) -> Titles:
+    """Return title and weight of the assertions that were checked, in a condition or in all."""
+    found: Titles = {}
+    for talk in state.conversations.values():
+        if condition in (None, talk.key.condition):
+            for check in talk.latest_checks():
+                found.setdefault(check.index, (check.title, check.weight))
+    return found
+
+
 def assertion_titles(
-    state: RunState, trial: int | None = None, condition: Condition | None = None
-) -> dict[int, tuple[str, float]]:
-    """Return title and weight of the assertions of the job, or of a trial, by index (from 0); in a
-    condition, those that count there.
+    state: RunState,
+    trial: int | None = None,
+    condition: Condition | None = None,
+    checked: Titles | None = None,
+) -> Titles:
+    """Return title and weight of the assertions of the job, or of a trial; in a condition, those
+    that count there. `checked` are those that were checked, for who asks for many trials: finding
+    them looks at every conversation.
     """
-    found: dict[int, tuple[str, float]] = {}
+    found: Titles = {}
     job = job_of_trial(state, trial)
     for index, item in enumerate(job.get("assertions") or []):
         if not isinstance(item, dict):
@@ -202,14 +220,14 @@ def assertion_titles(
         if trial is None:
             title = name_placeholders(title)
         found[index] = (title, job_number(item, "weight", 1.0))
-    for talk in state.conversations.values():
-        if condition in (None, talk.key.condition):
-            for check in talk.latest_checks():
-                found.setdefault(check.index, (check.title, check.weight))
-    return dict(sorted(found.items()))
+    if checked is None:
+        checked = checked_titles(state, condition)
+    return dict(sorted({**checked, **found}.items()))
 
 
-def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
+def assertion_rows(
+    state: RunState, trial: int, checked: Titles | None = None
+) -> list[AssertionRow]:
     """Return the assertions of a trial with every check of them so far."""
     both = trial_talks(state, trial)
     only = {
@@ -226,7 +244,7 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
             {c: talk.final_checks.get(index) if talk else None for c, talk in both.items()},
             only.get(index),
         )
-        for index, (title, weight) in assertion_titles(state, trial).items()
+        for index, (title, weight) in assertion_titles(state, trial, checked=checked).items()
     ]
 
 

@@ -895,6 +895,11 @@ class RecordedRun:
         return {}
 
     @cached_property
+    def _checked_titles(self) -> dict[Condition | None, rows.Titles]:
+        """By condition: finding them looks at every conversation."""
+        return {}
+
+    @cached_property
     def _results(self) -> dict[ConversationKey, ConversationResult]:
         """The results that were asked for: a score card asks for those of one trial, of perhaps
         thousands.
@@ -929,7 +934,13 @@ class RecordedRun:
         """Return title and weight of the assertions, by index from 0: of the job or of a trial; in
         a condition, of those that count there.
         """
-        return rows.assertion_titles(self.state, trial, condition)
+        return rows.assertion_titles(self.state, trial, condition, self.checked_titles(condition))
+
+    def checked_titles(self, condition: Condition | None = None) -> rows.Titles:
+        """Return title and weight of the assertions that were checked, in a condition or in all."""
+        if condition not in self._checked_titles:
+            self._checked_titles[condition] = rows.checked_titles(self.state, condition)
+        return self._checked_titles[condition]
 
     @property
     def has_cases(self) -> bool:
