@@ -161,8 +161,11 @@ class Conversations(Vertical):
     Conversations {
         height: 1fr;
         display: none;
-        & > #tabs { display: none; }
+        /* Its frames cover it, and Textual would draw every line of it below them. */
+        visibility: hidden;
+        & > #tabs { display: none; visibility: visible; }
         & > #frames { height: 1fr; }
+        & ConversationFrame { visibility: visible; }
     }
     """
 
