@@ -71,12 +71,8 @@ class Behind(Visual):
     def changed(self, regions: Iterable[Region]) -> None:
         """Draw these anew: Textual tells a box of a change behind it by refreshing the regions that
         changed.
-
-        All of the screen is refreshed when a box is put over it, without any change.
         """
         for region in regions:
-            if self._shown is not None and region == self._shown[1].region:
-                continue
             for y in region.line_range:
                 self._drawn.pop(y, None)
 
