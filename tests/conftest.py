@@ -160,7 +160,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
         Path(arg.partition("::")[0]).is_file() for arg in config.args
     ):
         return 0
-    return (4 if config.getoption("everything") else 1) + (os.cpu_count() or 1)
+    return (2 if config.getoption("everything") else 1) + (os.cpu_count() or 1)
 
 
 @pytest.fixture(autouse=True)

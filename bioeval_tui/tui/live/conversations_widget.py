@@ -161,11 +161,8 @@ class Conversations(Vertical):
     Conversations {
         height: 1fr;
         display: none;
-        /* Its frames cover it, and Textual would draw every line of it below them. */
-        visibility: hidden;
-        & > #tabs { display: none; visibility: visible; }
+        & > #tabs { display: none; }
         & > #frames { height: 1fr; }
-        & ConversationFrame { visibility: visible; }
     }
     """
 

@@ -37,10 +37,6 @@ class HelpScreen(Dialog[None]):
     NAME: ClassVar[str] = "Help"
     ABOUT: ClassVar[str] = "What the screen shows, its keys, and what signs and terms mean."
     BINDINGS: ClassVar[list[BindingType]] = bindings("help")
-    # Without the gutter, it would be wrapped and painted a second time for the scrollbar.
-    DEFAULT_CSS = """
-    HelpScreen DialogText { scrollbar-gutter: stable; }
-    """
 
     def __init__(self, about: Screen[Any]) -> None:
         super().__init__(getattr(about, "NAME", "") or "Keys")
