@@ -390,6 +390,7 @@ def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
             talk.latencies_ms,
             ended=True,
             answers=talk.blocked_answers,
+            agent_failed=talk.ended is not None and talk.ended.fault == "agent",
         ),
         composite.task_part(scores=None, task_count=len(_judged(state, talk.key))),
         composite.assertion_part(finals),

@@ -85,13 +85,16 @@ def timing_part(
     *,
     ended: bool = False,
     answers: int = 0,
+    agent_failed: bool = False,
 ) -> ScorePart:
     """Return min(1, aspirational / average), both in ms; left out if the job has no aspirational
     average.
 
     Without any answer, the value is None during the conversation, and 0 once it has `ended`: an
     agent that never answered is a result, not a gap in the measurement. It is not measured if there
-    were `answers`, and no latency counts.
+    were `answers`, and no latency counts; but if the agent failed, it is left out, because a
+    failure is a result, too: it would else be lost more often than a success, which has more
+    answers.
     """
     if not aspirational_ms:
         reason = "the job has no target for response times"
@@ -99,7 +102,13 @@ def timing_part(
             name="timing", weight=TIMING_WEIGHT, value=None, left_out=True, reason=reason
         )
     if not latencies_ms and answers:
-        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, reason=DID_NOT_RUN)
+        return ScorePart(
+            name="timing",
+            weight=TIMING_WEIGHT,
+            value=None,
+            left_out=agent_failed,
+            reason=DID_NOT_RUN,
+        )
     if not latencies_ms and ended:
         reason = "the agent never answered"
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0, reason=reason)

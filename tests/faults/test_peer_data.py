@@ -19,9 +19,10 @@ import pytest
 
 from bioeval_tui.base.peer_limits import MAX_HEADER_BYTES, MAX_HEADERS
 from bioeval_tui.evaluation import assertions
-from bioeval_tui.evaluation.conversation import attempts, observe, run_job, scoring
+from bioeval_tui.evaluation.conversation import attempts, observe, run_job, scoring, turns
 from bioeval_tui.peers import offline, transcript
 from bioeval_tui.peers.agents import connection, rest
+from bioeval_tui.record import score
 
 from .peers import ASKED, Agent, Fault, Request, http, says, serving, status
 from .program import Outcome, Program
@@ -199,6 +200,22 @@ def test_what_an_agent_sends_never_takes_its_bad_conversation_out_of_the_mean(
         assert scored.get("score", 1.0) < 0.99, f"{name}: it counts: {scored}"
     assert done.code == 1, done.err
     assert done.err.count("(10 of 10 used)") == 2, done.err
+
+
+def test_a_bad_conversation_counts_also_if_this_program_did_not_run_during_its_answers(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = Voider(odd=answer(call('{"a":1e999}')))
+    monkeypatch.setattr(turns, "MOST_OF_A_LATENCY", -1.0)  # no latency counts
+    done = run(program, agent)
+    scored = bad_one(done, "conversation_scored")
+    assert scored["score"] == 0.7, "the rest of it, and one failure"
+    (timing,) = (part for part in scored["parts"] if part["name"] == "timing")
+    assert (timing["left_out"], timing["reason"]) == (True, score.DID_NOT_RUN)
+    others = [event for event in done.of("conversation_scored") if event["seq"] != scored["seq"]]
+    assert {event.get("score") for event in others} == {None}
+    assert {event["fault"] for event in others} == {"infrastructure"}
+    assert done.code != 0
 
 
 READERS = [

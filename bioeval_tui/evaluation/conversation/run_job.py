@@ -875,9 +875,15 @@ class _Conversation:
         )
         await self.emitter.written()
         tasks, error, fault = await self._judge(ending.reason)
-        return self._score(
-            ending, scoring.score_fields(self.transcript, tasks, error, checks, fault)
+        fields = scoring.score_fields(
+            self.transcript,
+            tasks,
+            error,
+            checks,
+            fault,
+            agent_failed=ending.fault == "agent",
         )
+        return self._score(ending, fields)
 
     def _score(self, ending: BlamedEnding, fields: Mapping[str, Any]) -> BlamedEnding:
         """Record the conversation's score; return how it ended."""

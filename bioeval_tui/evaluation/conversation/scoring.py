@@ -369,6 +369,8 @@ def score_fields(
     judge_error: str,
     checks: Mapping[int, CheckResult],
     judge_fault: Fault,
+    *,
+    agent_failed: bool = False,
 ) -> dict[str, object]:
     """Return the fields of `ConversationScored` for a conversation that counts as a result."""
     job = transcript.job
@@ -391,6 +393,7 @@ def score_fields(
             transcript.latencies_ms,
             ended=True,
             answers=transcript.answers,
+            agent_failed=agent_failed,
         ),
         score.judged_part(tasks, len(judged), judge_error),
         score.assertion_part(results, why_unchecked),

@@ -139,6 +139,16 @@ def test_an_agent_of_whose_answers_no_latency_counts_has_not_been_silent(ended: 
     assert (part.value, part.left_out, part.reason) == (None, False, composite.DID_NOT_RUN)
 
 
+@pytest.mark.parametrize("latencies", [[], [500.0]])
+def test_without_a_latency_that_counts_a_failure_of_the_agent_is_scored_by_the_rest(
+    latencies: list[float],
+) -> None:
+    part = timing_part(1000, latencies, ended=True, answers=1, agent_failed=True)
+    assert (part.value, part.left_out) == ((1.0, False) if latencies else (None, True))
+    whole = compose([part, task_part([0.4], 1), assertion_part([])], failures=1)
+    assert whole.score is not None
+
+
 UNASKED = TaskScored(task=1, title="ask", score=0.0, kept_by="user")
 ASKED = TaskScored(task=2, title="remind", score=0.0)
 
