@@ -124,8 +124,10 @@ in Kanji.
 @lru_cache(maxsize=64)  # of a message, guards and the record each ask it
 def word_count(text: str) -> int:
     """Return the number of words; in scripts without spaces, every second letter counts as one."""
+    if text.isascii():  # every message of a run is counted, and this takes half the time
+        return len([word for word in _ASCII_WORD.findall(text) if not word[0].isdigit()])
     if not _UNSPACED_LETTER.search(text):  # all but the letters, at a tenth of the time
-        return sum(not _begins_with_digit(word) for word in _words_of(text).findall(text))
+        return sum(not _begins_with_digit(word) for word in _WORD.findall(text))
     words = letters = 0
     for token in tokens(text):
         words += token.spaced and not token.key[:1].isdigit()
@@ -134,7 +136,7 @@ def word_count(text: str) -> int:
 
 
 def _begins_with_digit(word: str) -> bool:
-    if word.isascii():
+    if word.isascii():  # most words of a text with a few other letters
         return word[0].isdigit()
     return folded(word)[:1].isdigit()
 

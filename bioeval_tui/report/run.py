@@ -698,7 +698,7 @@ class RecordedRun:
 
     def criteria_shared(self, trial: int) -> SharedCriteria:
         """Return what both conditions of a trial are scored by."""
-        of_case = self.state.case_key(trial)
+        of_case = self._case_key(trial)
         if of_case not in self._criteria_shared:
             self._criteria_shared[of_case] = shared_criteria(self.state.trial_job(trial))
         return self._criteria_shared[of_case]
@@ -869,7 +869,7 @@ class RecordedRun:
 
     def conversation_contents(self, trial: int, condition: Condition) -> Contents:
         """Return what a trial is about; all trials of a case are about the same."""
-        key = self.state.case_key(trial), condition
+        key = self._case_key(trial), condition
         if key not in self._contents:
             job = self.state.trial_job(trial)
             self._contents[key] = job_contents(job, self.state.job, condition)
@@ -884,6 +884,17 @@ class RecordedRun:
         return " ".join(
             job_contents(job, job, condition).digest for condition in scored_conditions(job)
         )
+
+    def _case_key(self, trial: int) -> Hashable:
+        """Return what all trials of a case have in common (`RunState.case_key`)."""
+        if trial not in self._case_keys:
+            self._case_keys[trial] = self.state.case_key(trial)
+        return self._case_keys[trial]
+
+    @cached_property
+    def _case_keys(self) -> dict[int, Hashable]:
+        """By trial: every figure asks for them for each conversation."""
+        return {}
 
     @cached_property
     def _contents(self) -> dict[tuple[Hashable, Condition], Contents]:
@@ -923,7 +934,7 @@ class RecordedRun:
         """
         if trial is None:
             return rows.task_titles(self.state, trial, condition)
-        key = self.state.case_key(trial), condition
+        key = self._case_key(trial), condition
         if key not in self._titles:
             self._titles[key] = rows.task_titles(self.state, trial, condition)
         return self._titles[key]

@@ -230,7 +230,8 @@ def _piled(values: Sequence[float], bound: float) -> float:
     What is rarely far from there decides the mean, and may not have been drawn.
     """
     distances = [abs(value - bound) for value in values]
-    share = sum(each <= 0.1 * average(distances) for each in distances) / len(distances)
+    close = 0.1 * average(distances)
+    share = sum(distance <= close for distance in distances) / len(distances)
     return max(0.0, (share - FEW_PILED) / (1 - FEW_PILED))
 
 
