@@ -480,9 +480,8 @@ class _UnknownTextError(Exception):
     """A text does not stand in the recording as it was read."""
 
 
-class _Line(NamedTuple):
-    offset: int
-    data: bytes
+_Line = tuple[int, bytes]
+"""A line and the number of bytes before it, as `LineReader.feed_placed` returns them."""
 
 
 @dataclass(slots=True)
@@ -494,11 +493,13 @@ class _Piece:
     checksum: int = 0
 
     def add(self, line: _Line) -> None:
-        if self.places and self.places[-2] + self.places[-1] == line.offset:
-            self.places[-1] += len(line.data)
+        offset, data = line
+        length = len(data) + 1
+        if self.places and self.places[-2] + self.places[-1] == offset:
+            self.places[-1] += length
         else:
-            self.places += (line.offset, len(line.data))
-        self.checksum = zlib.crc32(line.data, self.checksum)
+            self.places += (offset, length)
+        self.checksum = zlib.crc32(b"\n", zlib.crc32(data, self.checksum))
 
 
 class StoredRun:
@@ -616,25 +617,20 @@ class StoredRun:
         digest = hashlib.new(HASH)
         with pause_collector(reader):
             for line, event in self._lines(reader, digest):
-                key = _key_of(event)
+                self._reopen(event)
+                change = apply(state, event)
+                key = change.key
                 if key is None:
-                    apply(state, event)
                     self._loose.add(line)
                     continue
-                if isinstance(state.conversations.get(key), StoredConversation):
-                    # something came after its score, such as another attempt
-                    state.conversations[key] = self._read_whole(key)
-                    del self._rows[key]
-                change = apply(state, event)
-                self._pieces.setdefault(key, _Piece()).add(line)
                 lines.setdefault(key, []).append(line)
                 if change.kind == "abandoned":
                     continue
                 if _is_of_run(event):
                     self._loose.add(line)
-                if isinstance(event, events.ConversationStarted):
+                elif isinstance(event, events.ConversationStarted):
                     begun[key] = line
-                if isinstance(event, events.ConversationScored):
+                elif isinstance(event, events.ConversationScored):
                     self._store(key, lines.pop(key), begun)
             for key in [*lines]:
                 self._store(key, lines.pop(key), begun)
@@ -647,17 +643,28 @@ class StoredRun:
                 while data := file.read(CHUNK):
                     digest.update(data)
                     for offset, line, event in reader.feed_placed(data):
-                        yield _Line(offset, line + b"\n"), event
+                        yield (offset, line), event
         except OSError as error:
             raise RecordingError(f"{self.path}: cannot be read: {error.strerror}") from None
+
+    def _reopen(self, event: RunEvent) -> None:
+        """Make a row a conversation again if an event comes after its score, such as another
+        attempt's.
+        """
+        talks, key = self.state.conversations, (event.condition, event.trial)
+        known = talks.get(key)  # type: ignore[call-overload]  # equal to its `ConversationKey`
+        if isinstance(known, StoredConversation):
+            talks[known.key] = self._read_whole(known.key)
+            del self._rows[known.key]
 
     def _store(
         self, key: ConversationKey, lines: list[_Line], begun: dict[ConversationKey, _Line]
     ) -> None:
         """Replace a folded conversation by its row; one that cannot be a row stays whole."""
-        talk = self.state.conversations.get(key)
-        if talk is None:
-            return
+        piece = self._pieces.setdefault(key, _Piece())
+        for line in lines:
+            piece.add(line)
+        talk = self.state.conversations[key]
         self._rows[key] = None
         with suppress(_UnknownTextError):
             row = self._numbers(talk, lines, begun.get(key))
@@ -710,12 +717,12 @@ class StoredRun:
             return -1
         if text not in self._text_numbers:
             encoded = json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")
-            for line in lines:
-                found = line.data.find(encoded)
+            for offset, line in lines:
+                found = line.find(encoded)
                 if found >= 0:
                     self._text_numbers[text] = len(self._texts)
                     self._texts.append(text)
-                    self._text_places.append((line.offset + found, len(encoded)))
+                    self._text_places.append((offset + found, len(encoded)))
                     break
             else:
                 raise _UnknownTextError
@@ -832,7 +839,8 @@ class StoredRun:
         if key not in self._case_numbers:
             self._case_numbers[key] = len(self._cases)
             self._cases.append(case)
-            self._case_places.append((begun.offset, len(begun.data)))
+            offset, line = begun
+            self._case_places.append((offset, len(line) + 1))
         return [self._case_numbers[key], case.trial]
 
 
@@ -852,17 +860,14 @@ def _known_time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _key_of(event: RunEvent) -> ConversationKey | None:
-    if event.condition is None or event.trial is None:
-        return None
-    return ConversationKey(event.condition, event.trial)
-
-
 def _is_of_run(event: RunEvent) -> bool:
     """Return whether an event of a conversation changes the run, too."""
-    if isinstance(event, events.Warned):
-        return event.code in NOT_CLEAN
-    return isinstance(event, events.OperatorActed | events.UnknownEvent)
+    match event:
+        case events.Warned():
+            return event.code in NOT_CLEAN
+        case events.OperatorActed() | events.UnknownEvent():
+            return True
+    return False
 
 
 def _packed_counts(counts: Sequence[TokenCounts]) -> list[TokenCounts] | int:
