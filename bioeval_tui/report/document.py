@@ -239,7 +239,7 @@ class ConditionResult(BaseModel):
     score: Score
     """The mean over all trials; null if one of them could not be measured."""
     pass_k: dict[str, PassKResult]
-    """pass^k over the tasks, by k."""
+    """pass^k over the tasks, by k; of more than 200 trials, for 1 to 200 and for all of them."""
     tags: dict[str, float]
     """The mean score of the rubric (`all items`) and of the items with each tag; empty without a
     rubric.

@@ -279,12 +279,19 @@ def pass_k(tasks: Iterable[Tries], k: int) -> PassK:
     return PassK(k, value, len(known), undefined, pass_k_interval(tries, k))
 
 
+MOST_K = 200
+"""Of thousands of trials, no more are listed one by one: each takes as long as all trials."""
+
+
 def pass_series(tasks: Sequence[Tries]) -> tuple[PassK, ...]:
-    """Return pass^1 … pass^N, N being the most trials that every task has; empty without tasks or
-    trials.
+    """Return pass^1 … pass^N, N being the most trials that every task has; of more than `MOST_K`,
+    the first ones and pass^N. Empty without tasks or trials.
     """
     most = min((task.trials for task in tasks), default=0)
-    return tuple(pass_k(tasks, k) for k in range(1, most + 1))
+    listed = [*range(1, min(most, MOST_K) + 1)]
+    if most > MOST_K:
+        listed.append(most)
+    return tuple(pass_k(tasks, k) for k in listed)
 
 
 def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
@@ -304,7 +311,7 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         if measured:
             return measured.interval
         return None
-    talks = sorted(set(chain.from_iterable(task.passed for task in known)))
+    talks = set(chain.from_iterable(task.passed for task in known))
     whole = average(comb(task.successes, k) / comb(task.trials, k) for task in known)
     without = [
         {
@@ -313,15 +320,18 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         }
         for task in known
     ]
-    left = [
-        [each[task.passed.get(talk)] for task, each in zip(known, without, strict=True)]
-        for talk in talks
-    ]
-    fewest = FEWEST_UNITS if k == 1 else FEWEST_CURVED
-    if len(talks) < fewest or any(None in values for values in left):
-        return None
     size = len(talks)
-    means = [average(value for value in values if value is not None) for values in left]
+    if size < (FEWEST_UNITS if k == 1 else FEWEST_CURVED):
+        return None
+    # Of thousands of conversations, many passed the same tasks, and leave the same without them.
+    alike = Counter(tuple(task.passed.get(talk) for task in known) for talk in talks)
+    means = []
+    for passed, same in alike.items():
+        left = [each[one] for one, each in zip(passed, without, strict=True)]
+        defined = [share for share in left if share is not None]
+        if len(defined) < len(left):
+            return None
+        means += [average(defined)] * same
     one = left_out(whole, means, UNIT, size / k)  # k trials are one draw of "all succeed"
     return replace(one, scope=f"these tasks only, {size} conversations")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.statistics.estimates import Tries, pass_k_interval, pass_series
+from bioeval_tui.statistics.estimates import MOST_K, Tries, pass_k_interval, pass_series
 from tests.simulations.agreeing import pass_k_coverage
 
 AIRLINE = json.loads(
@@ -64,6 +64,13 @@ def test_tasks_that_are_judged_in_the_same_conversations_are_not_independent() -
     perfect = pass_k_interval([tries("a", 30, 30, "case")], 2)
     assert perfect is not None
     assert perfect.low == pytest.approx(0.025 ** (2 / 30))
+
+
+def test_of_thousands_of_trials_the_first_200_and_the_last_are_listed() -> None:
+    """All of them would take as long as the square of their number."""
+    listed = pass_series([tries("a", 2_000, 2_000, "case")])
+    assert [one.k for one in listed] == [*range(1, MOST_K + 1), 2_000]
+    assert [one.k for one in pass_series([tries("a", 3, MOST_K)])] == [*range(1, MOST_K + 1)]
 
 
 @pytest.mark.parametrize("k", [1, 4])
