@@ -651,7 +651,7 @@ class RunState:
             return ""
         if self.clean_unknown:
             return "it is unknown whether the conditions started from the same state"
-        reasons = [warning.message for warning in self._warned("not_clean")]
+        reasons = [warning.message for warning in self.unclean if warning.code == "not_clean"]
         if reasons and reasons[0].startswith(events.STARTS_DIFFER):
             return events.STARTS_DIFFER
         if reasons:
@@ -661,9 +661,7 @@ class RunState:
     @property
     def clean_unknown(self) -> bool:
         """Whether it is unknown if the conditions started from the same state."""
-        return (
-            not self.clean and not self._warned("not_clean") and bool(self._warned("clean_unknown"))
-        )
+        return not self.clean and not self._warned("not_clean") and self._warned("clean_unknown")
 
     @property
     def cleanness(self) -> str:
@@ -674,8 +672,9 @@ class RunState:
             return "cleanliness unknown"
         return "not clean"
 
-    def _warned(self, code: str) -> list[events.Warned]:
-        return [warning for warning in self.unclean if warning.code == code]
+    def _warned(self, code: str) -> bool:
+        # each trial may have one, and views ask for each trial: the first is enough
+        return any(warning.code == code for warning in self.unclean)
 
     def conversation(self, condition: Condition, trial: int = 1) -> ConversationState | None:
         """Return a conversation, or None if it has not begun."""
