@@ -1,13 +1,16 @@
-"""Conversations of a large recording as rows: the numbers of each, and where in the file it stands.
+"""A large recording, read conversation by conversation and kept as rows.
 
-Views of a run ask a few numbers of each of its conversations, and read the texts of a few. So a
-`StoredConversation` has the numbers, and reads the conversation again when it is asked for anything
-else: what it says is always what the recording says, and memory does not grow with the texts.
+Views of a run ask a few numbers of each of its conversations, and read the texts of a few.
 
-`read_stored` makes the rows from a recording, which takes as long as reading it. They can be kept
-(`pack`) and taken up again (`unpack`) for as long as the recording has the same bytes. What is kept
-has no text: a name that many conversations share, such as a task's title or a case's name, stands
-as its place in the recording.
+1. `StoredRun.read` folds one conversation after another, makes a row of its numbers
+   (`stored_rows.py`) and drops its texts. It notes where the lines stand in the file, with a
+   checksum. That takes as long as reading a recording whole, but memory does not grow with texts.
+2. A `StoredConversation` answers from its row. For anything else `StoredRun.whole` reads its lines
+   again: what it says is what the recording says, or an error if the checksum is another.
+3. `pack` returns the rows without any text: a name that many conversations share, such as a
+   task's title or a case's, stands as its place in the file. `unpack` takes them up again for as
+   long as the file has the same hash. The list of runs keeps them.
+4. `stored_run`, which all views call (`report/result.py`), does whichever can be done.
 """
 
 from __future__ import annotations
@@ -15,33 +18,29 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any
 
 from bioeval_tui.base.errors import Problem, RecordingError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.record import events
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunEvent, with_fields
-from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.reading import CHUNK, LineReader, pause_collector
 from bioeval_tui.record.runs import is_run_id
 from bioeval_tui.record.state import (
     NOT_CLEAN,
     ConversationKey,
     ConversationState,
-    MessageState,
     RunState,
-    TokenCounts,
     WorkClock,
     apply,
 )
+from bioeval_tui.record.stored_rows import Numbers, StoredConversation, numbers_of
 
 LARGE = 4 << 20
 """The size in bytes from which a recording is read as rows: a smaller one is read in less than a
@@ -57,423 +56,6 @@ ROWS = "rows"
 
 Place = tuple[int, int]
 """Where something stands in the recording: its first byte, and how many bytes it has."""
-
-
-class _Partial(BaseModel):
-    """A part of a conversation, of which only some fields are known; the others are read from the
-    recording when they are asked for.
-    """
-
-    model_config = ConfigDict(frozen=True, defer_build=True)
-
-    _plain: ClassVar[dict[str, Any]] = {}
-    """The values that most of its kind have, which take no memory in each."""
-
-    @classmethod
-    def of(cls, talk: StoredConversation, at: int = 0, /, **known: Any) -> Any:
-        """Return it with the fields that are known; `at` is its place among those of its kind."""
-        plain = cls._plain
-        known = {
-            name: value for name, value in known.items() if value != plain.get(name, _NO_VALUE)
-        }
-        known["_talk"] = talk
-        if at:
-            known["_at"] = at
-        made = cls.__new__(cls)
-        for name, value in (
-            ("__dict__", known),
-            ("__pydantic_fields_set__", _NOT_NOTED),
-            ("__pydantic_extra__", None),
-            ("__pydantic_private__", None),
-        ):
-            object.__setattr__(made, name, value)
-        return made
-
-    def __getattr__(self, name: str) -> Any:
-        # pydantic and copy look for names with underscores that no event has
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name in self._plain and name not in self.__dict__.get("_unknown", ()):
-            return self._plain[name]
-        return getattr(self._in_whole(), name)
-
-    def _in_whole(self) -> Any:
-        known = self.__dict__
-        return self._find(known["_talk"].whole, known.get("_at", 0))
-
-    @staticmethod
-    def _find(whole: ConversationState, at: int) -> Any:
-        raise NotImplementedError
-
-    def model_dump(self, **options: Any) -> dict[str, Any]:
-        """Return all fields, those that are read from the recording, too."""
-        known = {name: value for name, value in self.__dict__.items() if name[0] != "_"}
-        dumped: dict[str, Any] = self._in_whole().model_copy(update=known).model_dump(**options)
-        return dumped
-
-
-_NOT_NOTED: set[str] = set()
-_NO_VALUE = object()
-
-
-class _Task(_Partial, events.TaskScored):
-    model_config = ConfigDict(defer_build=True)
-    _plain: ClassVar[dict[str, Any]] = {
-        "reason": "",
-        "evidence": (),
-        "spread": 0.0,
-        "weight": 1.0,
-        "asked": None,
-        "only_of_user": False,
-    }
-
-    @property
-    def unproved(self) -> bool:
-        """As of `TaskScored`."""
-        return "unproved" in self.__dict__.get("_unknown", ())
-
-    @staticmethod
-    def _find(whole: ConversationState, at: int) -> Any:
-        assert whole.verdict is not None
-        return whole.verdict.tasks[at]
-
-
-class _Verdict(_Partial, events.TranscriptScored):
-    model_config = ConfigDict(defer_build=True)
-    _plain: ClassVar[dict[str, Any]] = {
-        "judging": "",
-        "prompts": {},
-        "tone": None,
-        "tokens_in": None,
-        "tokens_out": None,
-    }
-
-    @staticmethod
-    def _find(whole: ConversationState, at: int) -> Any:
-        return whole.verdict
-
-
-class _Score(_Partial, events.ConversationScored):
-    model_config = ConfigDict(defer_build=True)
-    _plain: ClassVar[dict[str, Any]] = {
-        "penalty": 0.0,
-        "failures": 0,
-        "average_latency_ms": None,
-        "cancelled": False,
-    }
-
-    @staticmethod
-    def _find(whole: ConversationState, at: int) -> Any:
-        return whole.score
-
-
-class _Ended(_Partial, events.ConversationEnded):
-    model_config = ConfigDict(defer_build=True)
-    _plain: ClassVar[dict[str, Any]] = {"ways": (), "received": ""}
-
-    @staticmethod
-    def _find(whole: ConversationState, at: int) -> Any:
-        return whole.ended
-
-
-class _Check(_Partial, events.AssertionChecked):
-    model_config = ConfigDict(defer_build=True)
-
-    @staticmethod
-    def _find(whole: ConversationState, at: int) -> Any:
-        return next(check for check in whole.latest_checks() if check.index == at)
-
-
-class _Fact(_Partial, events.FactDisclosed):
-    model_config = ConfigDict(defer_build=True)
-
-    @staticmethod
-    def _find(whole: ConversationState, at: int) -> Any:
-        return whole.facts[at]
-
-
-class _Warning(_Partial, events.Warned):
-    model_config = ConfigDict(defer_build=True)
-
-    @staticmethod
-    def _find(whole: ConversationState, at: int) -> Any:
-        return whole.warnings[at]
-
-
-class StoredConversation(ConversationState):
-    """A conversation of which the numbers are known, and which is read again for anything else.
-
-    It looks like any other to who reads it; nobody may change it. What is not set here comes from
-    `whole`, by `__getattr__`.
-    """
-
-    __slots__ = ("_facts", "_numbers", "_source")
-
-    def __init__(self, source: StoredRun, key: ConversationKey, numbers: _Numbers) -> None:
-        self._source, self._numbers = source, numbers
-        self.key, self.attempt, self.phase = key, numbers.attempt, numbers.phase  # type: ignore[assignment]
-        self.case = source.case(key.trial, numbers.case)
-        self._facts = [
-            _Fact.of(self, at, fact=fact, asked=asked, message=message, turn=turn)
-            for at, (fact, asked, message, turn) in enumerate(numbers.facts)
-        ]
-        for name in _OFTEN_ASKED:
-            if name not in numbers.has:
-                setattr(self, name, _NOTHING[name])
-        if "warnings" in numbers.has:
-            self.warnings = [
-                _Warning.of(self, at, code=source.text(code))
-                for at, code in enumerate(numbers.warnings)
-            ]
-        self.final_checks = {one.index: one for one in map(self._check, numbers.checks)}
-        self.ended = self._made_end(numbers.ended)
-        self.score = self._made_score(numbers.score)
-        self.verdict = self._made_verdict(numbers.verdict)
-        self._numbers = source.shared(
-            numbers._replace(case=None, ended=None, score=None, verdict=None, checks=(), facts=())
-        )
-
-    def __getattr__(self, name: str) -> Any:
-        if (
-            name.startswith("__") or name in self.__slots__
-        ):  # copy asks for these before there are any
-            raise AttributeError(name)
-        if name in _EMPTY and name not in self._numbers.has:
-            return _EMPTY[name]()
-        return getattr(self.whole, name)
-
-    @property
-    def whole(self) -> ConversationState:
-        """The conversation as the recording has it.
-
-        Raises:
-            RecordingError: the recording is no longer what it was.
-        """
-        return self._source.whole(self.key)
-
-    def _check(self, row: Sequence[Any]) -> events.AssertionChecked:
-        index, title, weight, status, from_start, after_turn = row
-        made: events.AssertionChecked = _Check.of(
-            self,
-            index,
-            index=index,
-            title=self._source.text(title),
-            weight=weight,
-            status=status,
-            final=True,
-            from_start=from_start,
-            after_turn=after_turn,
-        )
-        return made
-
-    def _made_end(self, row: Sequence[Any] | None) -> events.ConversationEnded | None:
-        if row is None:
-            return None
-        reason, fault, is_plain = row
-        known: dict[str, Any] = {}
-        if is_plain:
-            known["detail"] = ""
-        else:
-            known["_unknown"] = ("ways", "received")
-        made: events.ConversationEnded = _Ended.of(self, reason=reason, fault=fault, **known)
-        return made
-
-    def _made_score(self, row: Sequence[Any] | None) -> events.ConversationScored | None:
-        if row is None:
-            return None
-        score, parts, penalty, failures, average_ms, reason, fault, cancelled = row
-        made: events.ConversationScored = _Score.of(
-            self,
-            score=score,
-            parts=tuple(self._source.part(*part) for part in parts),
-            penalty=penalty,
-            failures=failures,
-            average_latency_ms=average_ms,
-            reason=self._source.text(reason),
-            fault=fault,
-            cancelled=cancelled,
-        )
-        return made
-
-    def _made_verdict(self, row: Sequence[Any] | None) -> events.TranscriptScored | None:
-        if row is None:
-            return None
-        judge, author, judging, prompts, has_error, tone, tokens_in, tokens_out, tasks = row
-        text = self._source.text
-        known: dict[str, Any] = {} if has_error else {"error": None}
-        made: events.TranscriptScored = _Verdict.of(
-            self,
-            judge=text(judge),
-            author=None if author is None else text(author),
-            judging=text(judging),
-            prompts={text(name): text(digest) for name, digest in prompts},
-            tone=tone,
-            tokens_in=tokens_in,
-            tokens_out=tokens_out,
-            tasks=tuple(self._task(at, task) for at, task in enumerate(tasks)),
-            **known,
-        )
-        return made
-
-    def _task(self, at: int, row: Sequence[Any]) -> events.TaskScored:
-        number, title, score, passed, spread, points, tags, weight, asked, kept, of_user, more = row
-        made: events.TaskScored = _Task.of(
-            self,
-            at,
-            task=number,
-            title=self._source.text(title),
-            score=score,
-            passed=passed,
-            spread=spread,
-            points=points,
-            tags=tuple(map(self._source.text, tags)),
-            weight=weight,
-            asked=asked,
-            kept_by=kept,
-            only_of_user=of_user,
-            _unknown=_UNKNOWN_OF_TASK[more],
-        )
-        return made
-
-    @property
-    def agents_graph(self) -> events.AgentsGraph | None:
-        """As of `ConversationState`; so are those that follow."""
-        return self._numbers.agents_graph  # type: ignore[return-value]
-
-    @property
-    def agent_identity(self) -> str:
-        return self._source.text(self._numbers.agent_identity)
-
-    @property
-    def turns(self) -> int:
-        return self._numbers.turns
-
-    @property
-    def latencies_ms(self) -> list[float]:
-        return self._numbers.latencies_ms
-
-    @property
-    def first_tokens_ms(self) -> list[float]:
-        return self._numbers.first_tokens_ms
-
-    @property
-    def blocked_answers(self) -> int:
-        return self._numbers.blocked_answers
-
-    @property
-    def failures(self) -> int:
-        return self._numbers.failures
-
-    @property
-    def facts(self) -> list[events.FactDisclosed]:
-        return self._facts
-
-    @property
-    def violations(self) -> list[events.EvaluatorViolated]:
-        return self.whole.violations if "violations" in self._numbers.has else []
-
-    @property
-    def user_faults(self) -> list[events.UserFault]:
-        return self.whole.user_faults if "user_faults" in self._numbers.has else []
-
-    @property
-    def persona_facts(self) -> PersonaFacts | None:
-        return self.whole.persona_facts if "persona_facts" in self._numbers.has else None
-
-    @property
-    def can_be_judged(self) -> bool:
-        return self.is_result and self._numbers.answers > 0
-
-    @property
-    def user_replies(self) -> bool:
-        return self._numbers.user_replies
-
-    @property
-    def answers_ask(self) -> list[bool | None]:
-        # the run's source is what tells whether anybody counts them
-        return self.whole.answers_ask if self._numbers.asks is None else self._numbers.asks
-
-    def words_told(self, *, without_greeting: bool) -> int:
-        return self._numbers.words_told[without_greeting]
-
-    def tokens_of(self, peer: Literal["agent", "evaluator"]) -> list[TokenCounts]:
-        counts = self._numbers.tokens[peer == "evaluator"]
-        if isinstance(counts, int):  # that many answers without any
-            return [(None, None)] * counts
-        return [(tokens_in, tokens_out) for tokens_in, tokens_out in counts]
-
-    def message(self, number: int) -> MessageState | None:
-        return self.whole.message(number)
-
-    def sent(self, message: MessageState) -> bool:
-        return self.whole.sent(message)
-
-    def latest_checks(self) -> list[events.AssertionChecked]:
-        if "checks" in self._numbers.has:
-            return self.whole.latest_checks()
-        return [self.final_checks[index] for index in sorted(self.final_checks)]
-
-
-class _Numbers(NamedTuple):
-    """What is kept of a conversation; a text is its number among those of the run."""
-
-    attempt: int
-    phase: str
-    case: list[int] | int | None
-    """Which of the run's cases it is, and the case's trial; -1 for that of its place in the run."""
-    has: list[str]
-    """Of `_EMPTY` and of what checks find, what is not empty."""
-    agents_graph: str | None
-    agent_identity: int
-    turns: int
-    answers: int
-    """The number of the agent's complete messages."""
-    latencies_ms: list[float]
-    first_tokens_ms: list[float]
-    blocked_answers: int
-    failures: int
-    user_replies: bool
-    words_told: list[int]
-    """With the first message, and without it."""
-    asks: list[bool | None] | None
-    tokens: list[Any]
-    """Of the agent and of the user: a pair for each answer, or the number of answers without any.
-    """
-    warnings: Sequence[int]
-    facts: Sequence[Sequence[Any]]
-    checks: Sequence[Sequence[Any]]
-    ended: Sequence[Any] | None
-    score: Sequence[Any] | None
-    verdict: Sequence[Any] | None
-
-
-_EMPTY: dict[str, Any] = {
-    "messages": list,
-    "checks": dict,
-    "observations": list,
-    "setups": list,
-    "seeds": list,
-    "warnings": list,
-    "submissions": list,
-    "request_failures": list,
-    "unused": list,
-    "abandoned": lambda: None,
-}
-_OFTEN_ASKED = ("warnings", "request_failures", "unused", "abandoned")
-_NOTHING: dict[str, Any] = {name: _EMPTY[name]() for name in _OFTEN_ASKED}
-_HAS_REASON, _HAS_EVIDENCE, _IS_UNPROVED = 1, 2, 4
-_UNKNOWN_OF_TASK = [
-    tuple(
-        name
-        for flag, name in (
-            (_HAS_REASON, "reason"),
-            (_HAS_EVIDENCE, "evidence"),
-            (_IS_UNPROVED, "unproved"),
-        )
-        if flag & flags
-    )
-    for flags in range(8)
-]
 
 
 class _UnknownTextError(Exception):
@@ -558,10 +140,10 @@ class StoredRun:
             )
         return self._parts[key]
 
-    def shared(self, numbers: _Numbers) -> _Numbers:
+    def shared(self, numbers: Numbers) -> Numbers:
         """Return the same, with equal parts shared by all conversations: most are alike."""
         alike = self._alike
-        return _Numbers._make(
+        return Numbers._make(
             alike.setdefault(repr(each), each) if isinstance(each, list) else each
             for each in numbers
         )
@@ -666,51 +248,16 @@ class StoredRun:
             piece.add(line)
         talk = self.state.conversations[key]
         self._rows[key] = None
+        started = self.state.started
         with suppress(_UnknownTextError):
-            row = self._numbers(talk, lines, begun.get(key))
+            row = numbers_of(
+                talk,
+                self._case_number(talk, begun.get(key)),
+                lambda text: self._text_number(text, lines),
+                is_imported=started is None or started.source is not None,
+            )
             self._rows[key] = _json(row)
             self.state.conversations[key] = StoredConversation(self, key, row)
-
-    def _numbers(
-        self, talk: ConversationState, lines: list[_Line], begun: _Line | None
-    ) -> _Numbers:
-        def number(text: str) -> int:
-            return self._text_number(text, lines)
-
-        has = [name for name in _EMPTY if getattr(talk, name) not in ([], {}, None)]
-        derived = ("violations", "user_faults", "persona_facts")
-        has += [name for name in derived if getattr(talk, name)]
-        started = self.state.started
-        is_imported = started is None or started.source is not None
-        answers = [message for message in talk.messages if message.role == "assistant"]
-        return _Numbers(
-            talk.attempt,
-            talk.phase,
-            self._case_number(talk, begun),
-            has,
-            talk.agents_graph,
-            number(talk.agent_identity),
-            talk.turns,
-            sum(message.done for message in answers),
-            talk.latencies_ms,
-            talk.first_tokens_ms,
-            talk.blocked_answers,
-            talk.failures,
-            talk.user_replies,
-            [talk.words_told(without_greeting=without) for without in (False, True)],
-            None if is_imported else talk.answers_ask,
-            [_packed_counts(talk.tokens_of(peer)) for peer in ("agent", "evaluator")],
-            [number(warning.code) for warning in talk.warnings],
-            [[fact.fact, fact.asked, fact.message, fact.turn] for fact in talk.facts],
-            [
-                [one.index, number(one.title), one.weight, one.status, one.from_start,
-                 one.after_turn]
-                for one in talk.final_checks.values()
-            ],
-            _end_row(talk.ended),
-            _score_row(talk.score, number),
-            _verdict_row(talk.verdict, number),
-        )  # fmt: skip
 
     def _text_number(self, text: str, lines: Iterable[_Line]) -> int:
         if not text:
@@ -806,7 +353,7 @@ class StoredRun:
             if row is None:
                 state.conversations[key] = self._read_whole(key)
             else:
-                state.conversations[key] = StoredConversation(self, key, _Numbers(*row))
+                state.conversations[key] = StoredConversation(self, key, Numbers(*row))
         if len(state.conversations) != kept["conversations"]:
             raise ValueError("fewer rows than there were")
 
@@ -868,56 +415,6 @@ def _is_of_run(event: RunEvent) -> bool:
         case events.OperatorActed() | events.UnknownEvent():
             return True
     return False
-
-
-def _packed_counts(counts: Sequence[TokenCounts]) -> list[TokenCounts] | int:
-    if all(count == (None, None) for count in counts):
-        return len(counts)
-    return list(counts)
-
-
-def _end_row(ended: events.ConversationEnded | None) -> list[Any] | None:
-    if ended is None:
-        return None
-    return [ended.reason, ended.fault, not (ended.detail or ended.ways or ended.received)]
-
-
-def _score_row(
-    score: events.ConversationScored | None, number: Callable[[str], int]
-) -> list[Any] | None:
-    if score is None:
-        return None
-    parts = [
-        [part.name, part.weight, part.value, part.left_out, number(part.reason)]
-        for part in score.parts
-    ]
-    return [
-        score.score, parts, score.penalty, score.failures, score.average_latency_ms,
-        number(score.reason), score.fault, score.cancelled,
-    ]  # fmt: skip
-
-
-def _verdict_row(
-    verdict: events.TranscriptScored | None, number: Callable[[str], int]
-) -> list[Any] | None:
-    if verdict is None:
-        return None
-    tasks = [
-        [
-            task.task, number(task.title), task.score, task.passed, task.spread, task.points,
-            list(map(number, task.tags)), task.weight, task.asked, task.kept_by, task.only_of_user,
-            (_HAS_REASON * bool(task.reason))
-            | (_HAS_EVIDENCE * bool(task.evidence))
-            | (_IS_UNPROVED * task.unproved),
-        ]
-        for task in verdict.tasks
-    ]  # fmt: skip
-    author = None if verdict.author is None else number(verdict.author)
-    prompts = [[number(name), number(digest)] for name, digest in verdict.prompts.items()]
-    return [
-        number(verdict.judge), author, number(verdict.judging), prompts, verdict.error is not None,
-        verdict.tone, verdict.tokens_in, verdict.tokens_out, tasks,
-    ]  # fmt: skip
 
 
 # What is kept

@@ -18,7 +18,8 @@ from bioeval_tui.record import stored
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.reading import fold_file
 from bioeval_tui.record.state import RunState
-from bioeval_tui.record.stored import StoredConversation, StoredRun, file_digest, pack, unpack
+from bioeval_tui.record.stored import StoredRun, file_digest, pack, unpack
+from bioeval_tui.record.stored_rows import StoredConversation
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_comparison, print_manner, print_score_card
