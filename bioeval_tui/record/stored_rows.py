@@ -3,13 +3,13 @@
 
 A number that views ask of each conversation is a field of `Numbers`, which `numbers_of` fills in
 and `StoredConversation` returns. Whatever is no field is right, too, but slow to ask of thousands:
-the conversation is read again for it. A row has no text, but the number of one (`StoredRun.text`).
+the conversation is read again for it. A row has no text, but the number of one (`Source.text`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -22,8 +22,21 @@ from bioeval_tui.record.state import (
     TokenCounts,
 )
 
-if TYPE_CHECKING:
-    from bioeval_tui.record.stored import StoredRun
+
+class Source(Protocol):
+    """The recording of a row, of which `record.stored.StoredRun` says what each does."""
+
+    def text(self, number: int) -> str: ...
+
+    def case(self, trial: int, number: list[int] | int | None) -> events.Case | None: ...
+
+    def part(
+        self, name: Any, weight: float, value: float | None, left_out: bool, reason: int
+    ) -> events.ScorePart: ...
+
+    def shared(self, numbers: Numbers) -> Numbers: ...
+
+    def whole(self, key: ConversationKey) -> ConversationState: ...
 
 
 class _Partial(BaseModel):
@@ -176,7 +189,7 @@ class StoredConversation(ConversationState):
 
     __slots__ = ("_facts", "_numbers", "_source")
 
-    def __init__(self, source: StoredRun, key: ConversationKey, numbers: Numbers) -> None:
+    def __init__(self, source: Source, key: ConversationKey, numbers: Numbers) -> None:
         self._source, self._numbers = source, numbers
         self.key, self.attempt, self.phase = key, numbers.attempt, numbers.phase  # type: ignore[assignment]
         self.case = source.case(key.trial, numbers.case)
