@@ -69,18 +69,32 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
     if job_dir is not None:
         root = job_dir.resolve()
         for suffix in SUFFIXES:
-            path = (root / (name + suffix)).resolve()
-            if path.is_relative_to(root) and path.is_file():
+            path = root / (name + suffix)
+            if not path.is_file():
+                continue
+            path = path.resolve()
+            if path.is_relative_to(root):
                 return Prompt(name, _read(path, name), "job")
-    packaged = resources.files("bioeval_tui.peers.models") / "prompts"
-    for suffix in SUFFIXES:
-        file = packaged.joinpath(*relative.parts[:-1], relative.name + suffix)
-        if file.is_file():
-            return Prompt(name, file.read_text(encoding="utf-8"), "package")
+    if (text := _packaged(relative)) is not None:
+        return Prompt(name, text, "package")
     raise UsageError(
         f"prompt `{clean_line(name, 100)}`: not found, with or without .jinja, in the job's folder"
         " or the package"
     )
+
+
+@lru_cache(maxsize=32)
+def _packaged(relative: PurePosixPath) -> str | None:
+    """Return the text of this package's template of that name; None if it has none.
+
+    Each conversation looks for its templates, but those of the package stay as they are.
+    """
+    folder = resources.files("bioeval_tui.peers.models") / "prompts"
+    for suffix in SUFFIXES:
+        file = folder.joinpath(*relative.parts[:-1], relative.name + suffix)
+        if file.is_file():
+            return file.read_text(encoding="utf-8")
+    return None
 
 
 def _read(path: Path, name: str) -> str:
