@@ -44,6 +44,7 @@ It is not a secret.
 """
 
 _NAMED = re.compile(r"auth|cookie|credential|key|passw|secret|sig|token", re.IGNORECASE)
+_NAMED_BYTES = re.compile(_NAMED.pattern.encode(), re.IGNORECASE)
 
 
 class Hider:
@@ -85,12 +86,13 @@ class Hider:
 def request_credentials(request: httpx2.Request) -> set[str]:
     """Return the credentials of a request: in headers, before the host, in the query."""
     secrets: set[str] = set()
-    for name, value in request.headers.items():
-        if _NAMED.search(name):
-            scheme, _, parameter = value.partition(" ")
-            secrets |= {value, parameter or scheme}
-            if scheme.lower() == "basic":
-                secrets |= _userinfo(_decoded(parameter))
+    # `items` would decode every header of every request, and few of them are credentials.
+    for name in {name for name, _ in request.headers.raw if _NAMED_BYTES.search(name)}:
+        value = request.headers[name.decode(request.headers.encoding)]
+        scheme, _, parameter = value.partition(" ")
+        secrets |= {value, parameter or scheme}
+        if scheme.lower() == "basic":
+            secrets |= _userinfo(_decoded(parameter))
     secrets |= _userinfo(request.url.userinfo.decode("latin-1"))
     if query := request.url.query.decode("latin-1"):
         secrets |= {query, unquote_plus(query)}
