@@ -267,7 +267,8 @@ class Connection:
                 " answers grew too much",
             )
         try:
-            async with self._client.stream(method, url, content=data, headers=headers) as response:
+            sent = self._client.stream(method, _parsed(url), content=data, headers=headers)
+            async with sent as response:
                 if not response.is_success:
                     await response.aread()
                     raise status_error(peer, host_of_url(url), response)
@@ -307,6 +308,15 @@ def words_of_error(event: ServerSentEvent) -> str:
     if isinstance(value, str):
         return clean_line(value, 300)
     return clean_line(event.data, 300)
+
+
+@functools.lru_cache(maxsize=256)
+def _parsed(url: str) -> httpx2.URL:
+    """Return a URL that is parsed once, not for each message and each look at the state.
+
+    Raises `httpx2.InvalidURL`.
+    """
+    return httpx2.URL(url)
 
 
 @functools.lru_cache(maxsize=256)
