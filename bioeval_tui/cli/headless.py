@@ -90,16 +90,15 @@ class BatchProgress:
                 say(self._console, f"{padded(_condition(state, event), 9)}   {piece}")
 
     def _line(self, state: RunState, event: RunEvent) -> str | None:
-        name = _name(state, event)
         match event:
             case events.ConversationScored():
                 score = "not scored" if event.score is None else number(event.score)
                 why = f" ({shorten(event.reason, 100)})" if event.reason else ""
-                return f"[{self._done} of {self._total}] {name}: {score}{why}"
+                return f"[{self._done} of {self._total}] {_name(state, event)}: {score}{why}"
             case events.Warned():
-                return f"{name}: note: {event.message}"
+                return f"{_name(state, event)}: note: {event.message}"
             case events.RunEnded(detail=detail) if detail:
-                return f"{name}: run {event.status}: {detail}"
+                return f"{_name(state, event)}: run {event.status}: {detail}"
             case _:
                 return None
 
