@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any, Literal
@@ -74,8 +74,10 @@ class LLMEvaluator:
         while True:
             messages = await self._messages(view, self._size)
             try:
-                async for piece in self._answer(view, messages):
-                    yield piece
+                # Else the rest of it would be closed later, by a task of the event loop.
+                async with aclosing(self._answer(view, messages)) as pieces:
+                    async for piece in pieces:
+                        yield piece
                 return
             except PeerError as error:
                 if not error.too_long:
@@ -117,7 +119,7 @@ class LLMEvaluator:
 
     async def _answer(
         self, view: EvaluatorView, messages: list[dict[str, str]]
-    ) -> AsyncIterator[Delta | Utterance]:
+    ) -> AsyncGenerator[Delta | Utterance, None]:
         bound: int | None = None
         if has_turns(self._prompt):
             told = (*view.facts, *view.placebo)
