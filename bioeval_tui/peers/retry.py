@@ -92,7 +92,6 @@ def attempts(
     failures = own_doing = 0
     wait = 0.0
     until = time.monotonic() + ours_for_s
-    patient = replace(rule, growth=PATIENCE)
 
     def again(state: RetryCallState) -> bool:
         nonlocal failures, own_doing, wait
@@ -101,6 +100,7 @@ def attempts(
             return False
         if ours(error):
             own_doing += 1
+            patient = replace(rule, growth=PATIENCE)
             wait, left = patient.wait_s(error, own_doing + 1), time.monotonic() < until
             wait = max(wait, SHORTEST_WAIT_S)
         else:
