@@ -72,7 +72,8 @@ def starved_s() -> float:
     if unknown.
     """
     try:
-        return int(_SCHEDSTAT.read_text("ascii").split()[1]) / 1e9
+        with _SCHEDSTAT.open("rb", buffering=0) as file:  # every answer asks, so without decoder
+            return int(file.read().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
         return 0.0
 
