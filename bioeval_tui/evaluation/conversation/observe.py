@@ -267,10 +267,8 @@ class Observer:
 
     async def _observe(self, *, persistently: bool) -> tuple[Observation, dict[str, Any] | None]:
         """Return the current observation, and the object context as far as it is recorded."""
-        observed, graph, record = await asyncio.gather(
-            self._context(persistently), self._graph(), self._records(), return_exceptions=True
-        )
-        parts = (observed, graph, record)
+        parts = await self._read_parts(persistently)
+        observed, graph, record = parts
         for item in parts:
             if isinstance(item, BaseException) and not isinstance(item, PeerError | QueryError):
                 raise item
@@ -295,6 +293,21 @@ class Observer:
             cleaned, snapshot, error, unseen, digests, self._session, refused, records
         )
         return seen, kept
+
+    async def _read_parts(self, persistently: bool) -> tuple[object, object, object]:
+        """Return the object context, the graph and the records; of each that could not be read, the
+        error.
+        """
+        if self._parts.graph is None and self._parts.records is None:
+            # Most jobs have neither, so that tasks after each answer would be made for nothing.
+            try:
+                return await self._context(persistently), None, None
+            except (PeerError, QueryError) as error:
+                return error, None, None
+        observed, graph, record = await asyncio.gather(
+            self._context(persistently), self._graph(), self._records(), return_exceptions=True
+        )
+        return observed, graph, record
 
     async def _context(self, persistently: bool) -> dict[str, Any] | None:
         if not persistently:
