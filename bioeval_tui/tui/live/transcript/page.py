@@ -20,6 +20,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.style import Style as VisualStyle
 
 from bioeval_tui.base.text import clean
 from bioeval_tui.base.units import latency_short
@@ -28,7 +29,7 @@ from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.document import Document, Spot
 from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, Painter
 from bioeval_tui.tui.live.transcript.scrollbar import QuickBar
-from bioeval_tui.tui.live.transcript.styles import STYLE_NAMES
+from bioeval_tui.tui.live.transcript.styles import STYLES
 
 
 class Match(NamedTuple):
@@ -460,9 +461,10 @@ class PageView(ScrollView):
         if name == "selection":
             # Its foreground is transparent, which only compositing understands.
             return Style(bgcolor=self.screen.get_component_rich_style("screen--selection").bgcolor)
+        painted = (self.visual_style + VisualStyle.parse(STYLES[name])).rich_style
         if name in ("match", "evidence"):
-            return Style(bgcolor=self.get_component_rich_style(f"transcript--{name}").bgcolor)
-        return self.get_component_rich_style(f"transcript--{name}")
+            return Style(bgcolor=painted.bgcolor)
+        return painted
 
     def _lay_out(self, *, again: bool = False) -> None:
         """Lay out the page if its width or styles changed, or `again` in any case; then scroll to
@@ -475,7 +477,7 @@ class PageView(ScrollView):
                 self._laid_out = ()
             return
         self._laid_out_in = self.scrollable_content_region.size
-        styles = {name: self._style(name) for name in STYLE_NAMES}
+        styles = {name: self._style(name) for name in STYLES}
         styles["base"] = self.rich_style
         as_now = (width, tuple(styles.values()))
         if again or as_now != self._laid_out:

@@ -38,7 +38,7 @@ RULE = "│ "
 class Painter:
     """Paints blocks at one width in one set of colours.
 
-    `styles` maps names to Rich styles: `STYLE_NAMES` of `styles.py`, and `base` for the rest.
+    `styles` maps names to Rich styles: `STYLES` of `styles.py`, and `base` for the rest.
     """
 
     def __init__(self, width: int, styles: Mapping[str, Style]) -> None:

@@ -1,8 +1,6 @@
-"""The style sheet of the transcript, and the names of its styles."""
+"""The style sheet of the transcript, and the styles of what is painted in it."""
 
 from __future__ import annotations
-
-import re
 
 CSS = """
 Transcript {
@@ -18,35 +16,38 @@ Transcript {
     scrollbar-background: $background;
     scrollbar-background-hover: $background;
     scrollbar-background-active: $background;
-    & > .transcript--speaker-user { color: $text-accent; text-style: bold; }
-    & > .transcript--speaker-assistant { color: $text-primary; text-style: bold; }
-    & > .transcript--speaker-operator { color: $text-warning; text-style: bold; }
-    & > .transcript--side-user { color: $accent; }
-    & > .transcript--side-assistant { color: $primary; }
-    & > .transcript--side-operator { color: $warning; }
-    & > .transcript--parting { color: $text-warning; }
-    & > .transcript--note { color: $foreground 60%; }
-    & > .transcript--event { color: $foreground 70%; }
-    & > .transcript--latency { color: $foreground 85%; }
-    & > .transcript--fact { color: $text-success; }
-    & > .transcript--warn { color: $text-warning; }
-    & > .transcript--bad { color: $text-error; }
-    & > .transcript--caret { color: $text-primary; }
-    & > .transcript--rule { color: $foreground 30%; }
-    & > .transcript--heading { color: $foreground; text-style: bold; }
-    & > .transcript--link { color: $text-secondary; text-style: underline; }
-    & > .transcript--inline-code { color: $text-accent; }
-    & > .transcript--code { color: $foreground 90%; }
-    & > .transcript--code-comment { color: $foreground 55%; text-style: italic; }
-    & > .transcript--code-keyword { color: $text-primary; }
-    & > .transcript--code-string { color: $text-success; }
-    & > .transcript--code-number { color: $text-warning; }
-    & > .transcript--code-name { color: $text-accent; }
-    & > .transcript--match { background: $warning 35%; }
-    & > .transcript--match-current { background: $warning; color: auto 95%; text-style: bold; }
-    & > .transcript--evidence { background: $primary 40%; }
-    & > .transcript--cursor { background: $foreground 10%; }
 }
 """
-STYLE_NAMES = tuple(re.findall(r"\.transcript--([\w-]+)", CSS))
-"""The styles that lines are painted in."""
+STYLES = {
+    "speaker-user": "bold $text-accent",
+    "speaker-assistant": "bold $text-primary",
+    "speaker-operator": "bold $text-warning",
+    "side-user": "$accent",
+    "side-assistant": "$primary",
+    "side-operator": "$warning",
+    "parting": "$text-warning",
+    "note": "$foreground 60%",
+    "event": "$foreground 70%",
+    "latency": "$foreground 85%",
+    "fact": "$text-success",
+    "warn": "$text-warning",
+    "bad": "$text-error",
+    "caret": "$text-primary",
+    "rule": "$foreground 30%",
+    "heading": "bold $foreground",
+    "link": "underline $text-secondary",
+    "inline-code": "$text-accent",
+    "code": "$foreground 90%",
+    "code-comment": "italic $foreground 55%",
+    "code-keyword": "$text-primary",
+    "code-string": "$text-success",
+    "code-number": "$text-warning",
+    "code-name": "$text-accent",
+    "match": "on $warning 35%",
+    "match-current": "bold auto 95% on $warning",
+    "evidence": "on $primary 40%",
+    "cursor": "on $foreground 10%",
+}
+"""What lines are painted in. No component classes: Textual would compute each of them again
+whenever a transcript gets or loses the focus, before it answers the key.
+"""

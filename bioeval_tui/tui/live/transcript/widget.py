@@ -29,7 +29,7 @@ from bioeval_tui.tui.live.transcript.page import (
     restyled,
     selected_text,
 )
-from bioeval_tui.tui.live.transcript.styles import CSS, STYLE_NAMES
+from bioeval_tui.tui.live.transcript.styles import CSS
 
 STREAM_INTERVAL = 0.1
 """Minimum seconds between two repaints of a growing message. Its first words never wait."""
@@ -52,8 +52,6 @@ class Transcript(PageView, can_focus=True):
     enter or a click opens and closes it, `e` shows and hides what the agent did, `f` follows the
     end.
     """
-
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name}" for name in STYLE_NAMES}
 
     DEFAULT_CSS = CSS
 
