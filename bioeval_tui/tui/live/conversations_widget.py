@@ -162,7 +162,9 @@ class Conversations(Vertical):
         height: 1fr;
         display: none;
         & > #tabs { display: none; }
-        & > #frames { height: 1fr; }
+        /* The frames cover it: Textual would draw each of its lines below them. */
+        & > #frames { height: 1fr; visibility: hidden; }
+        & ConversationFrame { visibility: visible; }
     }
     """
 
