@@ -56,8 +56,23 @@ class AnyScreen(Screen[Result], Generic[Result]):
 
     def __init__(self, **named: Any) -> None:
         super().__init__(**named)
+        self._note_room()
         self.key_owners = KeyOwners(self)
         """Widgets whose keys apply here, too; those of a dialog are on the screen below."""
+
+    def _note_room(self) -> None:
+        """Set the classes that say how much room there is.
+
+        Textual does so only after the first paint, and then lays the screen out again.
+        """
+        width, height = self.app.size
+        for room, steps in (
+            (width, self.HORIZONTAL_BREAKPOINTS),
+            (height, self.VERTICAL_BREAKPOINTS),
+        ):
+            reached = [step for step in steps or () if step[0] <= room]
+            if reached:
+                self.add_class(max(reached)[1])
 
     async def on_event(self, event: events.Event) -> None:
         """Ignore the mount while the application is leaving: it has added no widgets."""
