@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import work
 from textual._context import active_message_pump
-from textual.app import SuspendNotSupported
+from textual.app import ScreenStackError, SuspendNotSupported
 from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
@@ -128,6 +128,7 @@ class BioevalApp(TerminalApp[None]):
         self._start = start
         self._pictures = pictures
         self._over_it = over_it
+        self._kept_help: HelpScreen | None = None
         for screen in keys.SCREENS:
             self.add_mode(screen.mode, screen.make)
 
@@ -379,8 +380,25 @@ class BioevalApp(TerminalApp[None]):
     # Keys that work everywhere
 
     def action_help(self) -> None:
-        """Show what the screen is for and every key that applies."""
-        self.push_screen(HelpScreen(self.screen))
+        """Show what the screen is for and every key that applies.
+
+        The last help is kept: mounting its box again would take as long as drawing it.
+        """
+        kept = self._kept_help
+        if kept is not None:
+            try:
+                self.uninstall_screen(kept)
+            except ScreenStackError:  # it is open
+                self.push_screen(HelpScreen(self.screen))
+                return
+            if kept.says_the_same(self.screen):
+                kept.prepare_again()
+            else:
+                kept.remove()
+                kept = None
+        self._kept_help = kept or HelpScreen(self.screen)
+        self.install_screen(self._kept_help, "help")
+        self.push_screen(self._kept_help)
 
     def action_command_palette(self) -> None:
         """Show every action by its name."""

@@ -187,6 +187,11 @@ class Dialog(ModalScreen[Result], AnyScreen[Result], Generic[Result]):
         self._behind.changed(regions)
         return super().refresh(*regions, **more)
 
+    def forget_behind(self) -> None:
+        """Draw all of the screen behind again: the box was closed, and it was told of no change."""
+        self._behind = Behind()
+        self.refresh()
+
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical(classes="dialog--box"):

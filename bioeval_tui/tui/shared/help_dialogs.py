@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 from rich.cells import cell_len
+from textual import events
 from textual.binding import BindingType
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.screen import Screen
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from rich.console import RenderableType
-    from textual.geometry import Region
+    from textual.geometry import Region, Size
 
     from bioeval_tui.tui.shared.program import Program
 
@@ -42,6 +43,28 @@ class HelpScreen(Dialog[None]):
         super().__init__(getattr(about, "NAME", "") or "Keys")
         self._about: str = getattr(about, "ABOUT", "")
         self._keys = help_lines(about)
+        self._looks = _looks(about)
+        self._is_styled = True
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep the styles that the widgets have: Textual would compute each of them again."""
+        if isinstance(event, events.ScreenResume) and self._is_styled:
+            event.refresh_styles, self._is_styled = False, False
+        await super().on_event(event)
+
+    def says_the_same(self, about: Screen[Any]) -> bool:
+        """Whether a new help about this screen would be equal to this one."""
+        keys = help_lines(about)
+        heading = getattr(about, "NAME", "") or "Keys"
+        says = (heading, getattr(about, "ABOUT", ""), keys, _looks(about))
+        return says == (self.heading, self._about, self._keys, self._looks)
+
+    def prepare_again(self) -> None:
+        """Begin at the first line, over the screen as it is now."""
+        self._is_styled = True
+        self.forget_behind()
+        for text in self.query(DialogText):
+            text.scroll_to(y=0, animate=False, immediate=True)
 
     def compose_body(self) -> Iterable[Widget]:
         """What the screen is for, then its keys."""
@@ -63,6 +86,11 @@ class HelpScreen(Dialog[None]):
             text = Labelled()
             text.show(lines)
             yield text
+
+
+def _looks(screen: Screen[Any]) -> tuple[Size, str]:
+    """Return what a box on this screen is laid out for: the size and the theme."""
+    return screen.app.size, screen.app.theme
 
 
 def help_lines(screen: Screen[Any]) -> list[tuple[str, str]]:
@@ -147,7 +175,16 @@ class Palette(CommandPalette):
 
     def __init__(self) -> None:
         self._behind = Behind()  # Textual refreshes a screen while it is made
+        self._is_styled = True
         super().__init__(providers={Actions}, classes="-ready")
+
+    async def on_event(self, event: events.Event) -> None:
+        """Keep the styles that the widgets have just got: Textual would compute each of them
+        again.
+        """
+        if isinstance(event, events.ScreenResume) and self._is_styled:
+            event.refresh_styles, self._is_styled = False, False
+        await super().on_event(event)
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
