@@ -112,7 +112,6 @@ class AskLine(Horizontal):
         background: $surface-lighten-1;
         padding: 0 1;
         display: none;
-        &.-open { display: block; }
         & > Static { width: auto; }
         & > .ask--label { color: $text-accent; text-style: bold; padding-right: 1; }
         & > .ask--remark { color: $quiet; padding-left: 1; }
@@ -152,11 +151,12 @@ class AskLine(Horizontal):
     @property
     def is_open(self) -> bool:
         """Whether the line is shown."""
-        return self.has_class("-open")
+        return self.display
 
     def open(self, text: str | None = None, *, focus: bool = True) -> None:
         """Show the line, with `text` in it if given."""
-        self.add_class("-open")
+        # Not by a class: Textual would compute the styles of all that is in it again.
+        self.display = True
         if text is not None:
             self._input.value = text
         if focus:
@@ -164,7 +164,7 @@ class AskLine(Horizontal):
 
     def close(self) -> None:
         """Hide the line; the owner decides who gets the focus."""
-        self.remove_class("-open")
+        self.display = False
 
     def remark(self, text: str) -> None:
         """Show a short remark on the right."""

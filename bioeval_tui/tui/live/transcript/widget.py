@@ -327,10 +327,9 @@ class Transcript(PageView, can_focus=True):
         """Return line `y` of the view: its text with the running time, search, evidence and
         selection marked in it, and the cursor of what can be opened.
         """
-        width = self.scrollable_content_region.width
         at = self.scroll_offset.y + y
         if not self._laid_out or at >= self._page.height:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(self.scrollable_content_region.width, self.rich_style)
         spot = self._page.locate(at)
         block = self._page.blocks(spot.item)[spot.block]
         lines = self._page.lines(spot.item, block)
