@@ -129,7 +129,7 @@ class Changes:
 
 
 class StateChanged(Message):
-    """The run's state changed; posted at most once a frame."""
+    """The run's state changed; posted at most once a frame, and at once if somebody acted."""
 
     def __init__(self, changes: Changes) -> None:
         super().__init__()
@@ -195,8 +195,12 @@ class Feed:
         self._post_soon()
 
     def _post_soon(self) -> None:
-        """Post now if the last post was at least one frame ago, otherwise one frame later."""
-        if self._timer is not None:
+        """Post now if the last post was at least one frame ago, otherwise one frame later; at once
+        if somebody pressed a key and waits for what it does.
+        """
+        if "operator_acted" in self._changes.run:
+            self._post_now()
+        if self._timer is not None or not self._changes:
             return
         wait = self._posted_at + FRAME_S - self._clock()
         if wait <= 0:
