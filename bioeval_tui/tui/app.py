@@ -128,7 +128,7 @@ class BioevalApp(TerminalApp[None]):
         self._start = start
         self._pictures = pictures
         self._over_it = over_it
-        self._kept_help: HelpScreen | None = None
+        self._kept_boxes: dict[type[HelpScreen | Palette], HelpScreen | Palette] = {}
         for screen in keys.SCREENS:
             self.add_mode(screen.mode, screen.make)
 
@@ -380,30 +380,34 @@ class BioevalApp(TerminalApp[None]):
     # Keys that work everywhere
 
     def action_help(self) -> None:
-        """Show what the screen is for and every key that applies.
+        """Show what the screen is for and every key that applies."""
+        self._open_kept(HelpScreen)
 
-        The last help is kept: mounting its box again would take as long as drawing it.
+    def action_command_palette(self) -> None:
+        """Show every action by its name."""
+        if not isinstance(self.screen, Palette):
+            self._open_kept(Palette)
+
+    def _open_kept(self, kind: type[HelpScreen | Palette]) -> None:
+        """Open a box on this screen: the last one of its kind, if a new one would be equal.
+
+        Mounting its widgets again would take longer than drawing them.
         """
-        kept = self._kept_help
+        kept = self._kept_boxes.get(kind)
         if kept is not None:
             try:
                 self.uninstall_screen(kept)
             except ScreenStackError:  # it is open
-                self.push_screen(HelpScreen(self.screen))
+                self.push_screen(kind(self.screen))
                 return
             if kept.says_the_same(self.screen):
                 kept.prepare_again()
             else:
                 kept.remove()
                 kept = None
-        self._kept_help = kept or HelpScreen(self.screen)
-        self.install_screen(self._kept_help, "help")
-        self.push_screen(self._kept_help)
-
-    def action_command_palette(self) -> None:
-        """Show every action by its name."""
-        if not isinstance(self.screen, Palette):
-            self.push_screen(Palette())
+        box = self._kept_boxes[kind] = kept or kind(self.screen)
+        self.install_screen(box, kind.__name__)
+        self.push_screen(box)
 
     action_screens = action_command_palette
     """A click on the footer's `0…5` shows the screens among the actions."""

@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 from rich.cells import cell_len
 from textual import events
 from textual.binding import BindingType
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import (
+    CommandInput,
+    CommandList,
+    CommandPalette,
+    SimpleCommand,
+    SimpleProvider,
+)
 from textual.screen import Screen
-from textual.types import IgnoreReturnCallbackType
 from textual.widget import Widget
 
 from bioeval_tui.base.widths import padded
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
     from typing import Self
 
     from rich.console import RenderableType
+    from textual.app import App
+    from textual.dom import DOMNode
     from textual.geometry import Region, Size
 
     from bioeval_tui.tui.shared.program import Program
@@ -171,20 +178,51 @@ WORDS: tuple[tuple[str, str], ...] = (
 
 
 class Palette(CommandPalette):
-    """Textual's palette, which shows its input at once, before the list."""
+    """Textual's palette, which shows its input at once, before the list: every action that a key
+    has on the screen below, except moving, and the themes.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, about: Screen[Any]) -> None:
         self._behind = Behind()  # Textual refreshes a screen while it is made
         self._is_styled = True
-        super().__init__(providers={Actions}, classes="-ready")
+        self._looks = _looks(about)
+        self._actions = [*_actions(about)]
+        app = cast("Program", about.app)
+        commands: list[Any] = [action.command(about.app) for action in self._actions]
+        for name in app.theme_names:
+            use = partial(app.use_theme, name)
+            commands.append(SimpleCommand(f"Theme: {name}", use, "Change the colours"))
+        self._length = len(commands)
+        # Textual takes these, too, although it names only classes.
+        providers: list[Any] = [SimpleProvider(about, commands)]
+        super().__init__(providers=providers, classes="-ready")
 
     async def on_event(self, event: events.Event) -> None:
-        """Keep the styles that the widgets have just got: Textual would compute each of them
-        again.
+        """Keep the styles that the widgets have: Textual would compute each of them again. While
+        closed, let no cursor blink.
         """
         if isinstance(event, events.ScreenResume) and self._is_styled:
             event.refresh_styles, self._is_styled = False, False
+        if isinstance(event, events.ScreenSuspend):
+            self.set_focus(None)
         await super().on_event(event)
+
+    def says_the_same(self, about: Screen[Any]) -> bool:
+        """Whether a new palette on this screen would be equal to this one."""
+        typed = any(line.value for line in self.query(CommandInput))
+        whole = all(entries.option_count == self._length for entries in self.query(CommandList))
+        if typed or not whole or _looks(about) != self._looks:
+            return False
+        return [*_actions(about)] == self._actions
+
+    def prepare_again(self) -> None:
+        """Begin at the first entry, over the screen as it is now."""
+        self._is_styled = True
+        self._behind = Behind()
+        self.refresh()
+        for entries in self.query(CommandList):
+            entries.highlighted = 0
+            entries.scroll_to(y=0, animate=False, immediate=True)
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
@@ -196,43 +234,24 @@ class Palette(CommandPalette):
         return super().refresh(*regions, **more)
 
 
-class Actions(Provider):
-    """Every action that a key has on the screen below, except moving, and the themes."""
-
-    async def discover(self) -> Hits:
-        """Return every action, before anything is typed."""
-        for action in self._actions():
-            yield DiscoveryHit(action.words, action.run, help=action.help)
-
-    async def search(self, query: str) -> Hits:
-        """Return the actions whose words match."""
-        matcher = self.matcher(query)
-        for action in self._actions():
-            rank = matcher.match(action.words)
-            if rank > 0:
-                yield Hit(rank, matcher.highlight(action.words), action.run, help=action.help)
-
-    def _actions(self) -> Iterator[Action]:
-        listed = {"palette", ""}
-        for hint in hints(self.screen, hidden=True):
-            if hint.words not in listed and not hint.moves:
-                listed.add(hint.words)
-                words = hint.words.capitalize()
-                run = partial(self.app.run_action, hint.action, hint.node)
-                yield Action(
-                    f"{words}  ({hint.key})", "" if hint.tooltip == words else hint.tooltip, run
-                )
-        app = cast("Program", self.app)
-        for name in app.theme_names:
-            yield Action(f"Theme: {name}", "Change the colours", partial(self._use, name))
-
-    def _use(self, name: str) -> None:
-        cast("Program", self.app).use_theme(name)
-
-
 class Action(NamedTuple):
-    """An entry of the palette."""
+    """An entry of the palette, and what it runs."""
 
     words: str
     help: str
-    run: IgnoreReturnCallbackType
+    action: str
+    node: DOMNode | None
+
+    def command(self, app: App[Any]) -> SimpleCommand:
+        """Return the entry as Textual's palette takes it."""
+        return SimpleCommand(self.words, partial(app.run_action, self.action, self.node), self.help)
+
+
+def _actions(screen: Screen[Any]) -> Iterator[Action]:
+    listed = {"palette", ""}
+    for hint in hints(screen, hidden=True):
+        if hint.words not in listed and not hint.moves:
+            listed.add(hint.words)
+            words = hint.words.capitalize()
+            told = "" if hint.tooltip == words else hint.tooltip
+            yield Action(f"{words}  ({hint.key})", told, hint.action, hint.node)
