@@ -84,3 +84,45 @@ async def test_what_was_to_be_called_after_a_box_was_closed_is_not() -> None:
         await loaded(app, pilot)
         await pilot.pause(0.01)
         assert app.crash is None
+
+
+async def test_help_and_palette_are_kept_for_the_same_screen_and_begin_at_the_top() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=160)) as (app, pilot):
+        for key in ("question_mark", "ctrl+p"):
+            await pilot.press(key)
+            await loaded(app, pilot)
+            first, shown = app.screen, screen_text(app)
+            await pilot.press("down", "pagedown", "escape")
+            await loaded(app, pilot)
+            await pilot.press(key)
+            await loaded(app, pilot)
+            assert app.screen is first
+            assert screen_text(app) == shown
+            app.pop_screen()
+            await pilot.press(key)  # before it has been told that it was closed
+            await loaded(app, pilot)
+            assert screen_text(app) == shown
+            await pilot.press("escape")
+            await loaded(app, pilot)
+            assert not app.screen.is_modal
+
+
+async def test_help_and_palette_are_made_anew_where_they_would_differ() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=160)) as (app, pilot):
+        boxes = []
+        for key in ("question_mark", "ctrl+p"):
+            for change in ((), ("i",), ("escape",)):
+                await pilot.press(*change, key)
+                await loaded(app, pilot)
+                assert app.screen not in boxes
+                boxes.append(app.screen)
+                assert app.screen.is_modal
+                await pilot.press("escape")
+                await loaded(app, pilot)
+        await pilot.press("ctrl+p", *"theme: light")
+        await until(pilot, lambda: "Theme: light" in screen_text(app))
+        await pilot.press("escape", "ctrl+p")
+        await until(pilot, lambda: "Pause both" in screen_text(app))
+        boxes.append(app.screen)
+        await loaded(app, pilot)
+        assert all(not box.is_running for box in boxes if box not in (boxes[2], app.screen))

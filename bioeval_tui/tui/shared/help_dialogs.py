@@ -203,7 +203,7 @@ class Palette(CommandPalette):
         """
         if isinstance(event, events.ScreenResume) and self._is_styled:
             event.refresh_styles, self._is_styled = False, False
-        if isinstance(event, events.ScreenSuspend):
+        if isinstance(event, events.ScreenSuspend) and not self.is_active:
             self.set_focus(None)
         await super().on_event(event)
 
