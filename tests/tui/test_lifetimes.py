@@ -107,6 +107,26 @@ async def test_help_and_palette_are_kept_for_the_same_screen_and_begin_at_the_to
             assert not app.screen.is_modal
 
 
+async def test_the_help_that_was_open_when_the_theme_changed_is_not_kept_for_the_one_before() -> (
+    None
+):
+    async with opened(FakeView(scripted_run(), hold_at=160)) as (app, pilot):
+        before = app.theme
+        await pilot.press("question_mark")
+        await loaded(app, pilot)
+        colours = app.screen.query_one(".dialog--box").background_colors
+        app.theme = "light"
+        await loaded(app, pilot)
+        assert app.screen.query_one(".dialog--box").background_colors != colours
+        await pilot.press("escape")
+        await loaded(app, pilot)
+        app.theme = before
+        await loaded(app, pilot)
+        await pilot.press("question_mark")
+        await loaded(app, pilot)
+        assert app.screen.query_one(".dialog--box").background_colors == colours
+
+
 async def test_help_and_palette_are_made_anew_where_they_would_differ() -> None:
     async with opened(FakeView(scripted_run(), hold_at=160)) as (app, pilot):
         boxes = []

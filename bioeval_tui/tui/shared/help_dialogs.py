@@ -57,6 +57,8 @@ class HelpScreen(Dialog[None]):
         """Keep the styles that the widgets have: Textual would compute each of them again."""
         if isinstance(event, events.ScreenResume) and self._is_styled:
             event.refresh_styles, self._is_styled = False, False
+        if isinstance(event, events.ScreenSuspend):
+            self._looks = _looks(self)  # theme and size may have changed while it was open
         await super().on_event(event)
 
     def says_the_same(self, about: Screen[Any]) -> bool:
@@ -203,8 +205,10 @@ class Palette(CommandPalette):
         """
         if isinstance(event, events.ScreenResume) and self._is_styled:
             event.refresh_styles, self._is_styled = False, False
-        if isinstance(event, events.ScreenSuspend) and not self.is_active:
-            self.set_focus(None)
+        if isinstance(event, events.ScreenSuspend):
+            self._looks = _looks(self)
+            if not self.is_active:
+                self.set_focus(None)
         await super().on_event(event)
 
     def says_the_same(self, about: Screen[Any]) -> bool:
