@@ -162,9 +162,11 @@ if __name__ == "tests.forked":
         """Return the variables that a server is given besides those of the tests."""
         from bioeval_tui.grade.batch.worker_launch import worker_environment
 
+        if loaded == TEMPLATES:
+            return worker_environment()
         # none but the one that forks
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-        return worker_environment() if loaded == TEMPLATES else one_thread
+        return {**one_thread, "TEXTUAL_ANIMATIONS": "none"}  # which Textual reads as it is loaded
 
     class Program(subprocess.Popen[str]):
         """A command that runs in a fork, in a session of its own, with this environment and nothing
@@ -179,7 +181,10 @@ if __name__ == "tests.forked":
             *,
             loaded: str = PROGRAM,
             descriptors: Sequence[int] | None = None,
+            terminal: bool = False,
+            before: str = "",
         ) -> None:
+            """`terminal`: what is on stdin controls it; `before`: code that it runs first."""
             self.args, self.returncode = [*arguments], None
             self.stdin = self.stdout = self.stderr = None
             self._connection = socket.socket(socket.AF_UNIX)
@@ -198,6 +203,8 @@ if __name__ == "tests.forked":
                 "env": dict(env),
                 "cwd": str(cwd or Path.cwd()),
                 "session": True,
+                "terminal": terminal,
+                "before": before,
             }
             try:
                 self.pid = _ask(
@@ -396,10 +403,27 @@ def _serve(address: str) -> list[str]:
             os.close(descriptor)
         if asked.get("session"):
             os.setsid()
+        if asked.get("terminal"):
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            _open_streams()
         os.environ.clear()
         os.environ.update(asked["env"])
         os.chdir(asked["cwd"])
+        exec(asked.get("before", ""), {})
         return list(asked["arguments"])
+
+
+def _open_streams() -> None:
+    """Open the standard streams anew, as Python does when it starts: those on a terminal have lines
+    and cannot be sought in.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        before = getattr(sys, name)
+        stream = open(
+            number, "w" if number else "r", 1, before.encoding, before.errors, closefd=False
+        )  # fmt: skip
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
 def _reap(number: int, frame: object) -> None:
@@ -412,8 +436,10 @@ def _reap(number: int, frame: object) -> None:
 
 
 if __name__ == "__main__":
+    import fcntl
     import gc
     import importlib
+    import termios
 
     gc.set_threshold(200_000, 20, 20)  # as in __main__
     if sys.argv[2] == "templates":
@@ -445,7 +471,7 @@ if __name__ == "__main__":
 
         isolation.is_program = True
         for name in (
-            "agent", "demo", "engine", "grade", "headless", "installed", "jobs", "run",
+            "agent", "demo", "engine", "grade", "headless", "installed", "jobs", "medals", "run",
             "runs_report", "runs_again", "serve",
         ):  # fmt: skip
             importlib.import_module(f"bioeval_tui.cli.{name}")
@@ -455,6 +481,7 @@ if __name__ == "__main__":
             "bioeval_tui.peers.agents.openai_chat", "bioeval_tui.peers.agents.rest",
             "bioeval_tui.peers.models.judge", "bioeval_tui.evaluation.wiring.doctor",
             "bioeval_tui.grade.metrics",
+            "bioeval_tui.tui.app",
             "httpcore2", "pandas", "sklearn.datasets", "sklearn.metrics",
         ):  # fmt: skip
             importlib.import_module(name)

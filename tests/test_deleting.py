@@ -29,15 +29,19 @@ HALVES = (FOLDERS[::2], FOLDERS[1::2])
 GROUPS = ("agents", "formats", "importers", "evaluators", "jobs")
 POINT = re.compile(r'^[\w-]+ = "bioeval_tui\.bundled\.(\w+):\w+"\n', flags=re.MULTILINE)
 EVERY_MODULE = """
-import bioeval_tui, importlib, pathlib
+import bioeval_tui, importlib, os, pathlib
 folder = pathlib.Path(bioeval_tui.__file__).parent
+assert folder == pathlib.Path(os.environ["PYTHONPATH"], "bioeval_tui"), "not the copy"
 for path in sorted(folder.rglob("*.py")):
     parts = path.relative_to(folder.parent).with_suffix("").parts
     try:
         importlib.import_module(".".join(part for part in parts if part != "__init__"))
     except ModuleNotFoundError as error:  # a package that this system has not
         assert error.name and error.name.partition(".")[0] != "bioeval_tui", (path, error.name)
-print(folder)
+"""
+COMMANDS = """
+from bioeval_tui.cli import jobs, runs_manage, runs_report
+from bioeval_tui.evaluation.wiring import check_job
 """
 JOB = """
 target: {user: ann, chatbot: bot, protocol: %s, url: "http://127.0.0.1:1"}
@@ -106,14 +110,12 @@ class Copy:
     def program(self, *arguments: str, code: int = 0) -> str:
         return self.python("-m", "bioeval_tui", *arguments, code=code)
 
-    def each(self, commands: Sequence[Sequence[str]], code: int = 0) -> list[str]:
+    def each(
+        self, commands: Sequence[Sequence[str]], code: int = 0, loaded: str = COMMANDS
+    ) -> list[str]:
         """Run each command of the program in a fork of one process that has loaded it; return what
         each printed.
         """
-        loaded = (
-            "from bioeval_tui.cli import jobs, runs_manage, runs_report; from"
-            " bioeval_tui.evaluation.wiring import check_job"
-        )
         found = each(commands, env=self.environment, cwd=self.root, before=loaded)
         said = [done.stdout + done.stderr for done in found]
         assert [done.returncode for done in found] == [code] * len(commands), said
@@ -140,12 +142,12 @@ def test_nothing_else_names_a_folder() -> None:
 
 def test_what_is_left_without_all_of_them_is_imported_listed_checked_and_run(bare: Copy) -> None:
     here = bare
-    assert here.python("-c", EVERY_MODULE).split()[-1] == str(here.root / "bioeval_tui")
+    commands = [["--help"], ["check", "sample_jobs/medication_reminder.yml"]]
+    demo = ["demo", "--headless", "--json"]
+    listed, checked, said = here.each([*commands, demo], loaded=EVERY_MODULE)
     assert not set().union(*map(here.names, GROUPS))
-    listed, checked = here.each([["--help"], ["check", "sample_jobs/medication_reminder.yml"]])
     assert "runs" in listed
     assert "no problems" in checked
-    said = here.program("demo", "--headless", "--json")
     assert json.loads(said[said.index("{") : said.rindex("}") + 1])["status"] == "completed"
 
 

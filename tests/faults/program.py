@@ -23,6 +23,8 @@ import pytest
 
 from bioeval_tui.cli.main import main
 from bioeval_tui.evaluation.conversation import standstill
+from tests.forked import FORKS, can_fork, completed
+from tests.forked import Program as Fork
 from tests.integration.program import events_of, wait_for
 
 SESSION = re.compile(r"\(s\d+\)")
@@ -31,6 +33,8 @@ SHORT_S = 0.4
 TIMEOUT_S = 300.0
 """For the others, which no busy machine may reach."""
 LONGEST_WAIT_S = 0.05
+OF_TESTS = ("BIOEVAL_REQUIRE_REAL", FORKS)
+"""Variables that are the tests' own."""
 PATIENT_S = 300.0
 """For runs whose agent is kept waiting by the test."""
 JOB = """
@@ -100,7 +104,7 @@ class Program:
         self._patch = monkeypatch
         self._capture = capfd
         for name in [*os.environ]:
-            if name.startswith(("BIOEVAL_", "OPENAI_", "NEO_")) and name != "BIOEVAL_REQUIRE_REAL":
+            if name.startswith(("BIOEVAL_", "OPENAI_", "NEO_")) and name not in OF_TESTS:
                 monkeypatch.delenv(name)
         # A busy machine must not look like one that stood still; the cell about that has a process
         # of its own.
@@ -147,9 +151,7 @@ class Program:
 
     def call_beside(self, *arguments: str, code: int) -> None:
         """Run a command in a process of its own, beside a run that goes on."""
-        done = subprocess.run(
-            [sys.executable, "-m", "bioeval_tui", *arguments], capture_output=True, text=True
-        )
+        done = completed(*arguments, env=dict(os.environ))
         assert done.returncode == code, done.stderr
 
     def call(self, *arguments: str) -> Outcome:
@@ -207,15 +209,28 @@ class Running:
     def __init__(
         self, program: Program, agent_url: str, *more: str, timeout_s: float = PATIENT_S
     ) -> None:
-        arguments = headless(agent_url, program.job(timeout_s=timeout_s))
+        arguments = [*headless(agent_url, program.job(timeout_s=timeout_s)), *more]
         self._said = program.data_dir / "stderr"
-        with self._said.open("wb") as errors:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "bioeval_tui", *arguments, *more],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
-                cwd=program.data_dir, start_new_session=True,
-            )  # fmt: skip
+        self.process: subprocess.Popen[str]
+        if can_fork(os.environ):
+            self.process = self._forked(arguments, program.data_dir)
+        else:
+            with self._said.open("wb") as errors:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-m", "bioeval_tui", *arguments],
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, text=True,
+                    cwd=program.data_dir, start_new_session=True,
+                )  # fmt: skip
         self._runs = program.data_dir / "runs"
+
+    def _forked(self, arguments: list[str], folder: Path) -> Fork:
+        read, write = os.pipe()
+        with self._said.open("wb") as errors, Path(os.devnull).open("rb") as nothing:
+            descriptors = [nothing.fileno(), write, errors.fileno()]
+            process = Fork(arguments, os.environ, folder, descriptors=descriptors)
+        os.close(write)
+        process.stdout = os.fdopen(read, encoding="utf-8")
+        return process
 
     def __enter__(self) -> Running:
         return self

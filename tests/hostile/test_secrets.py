@@ -15,6 +15,7 @@ import yaml
 from aiohttp import web
 
 from bioeval_tui.jobs.loading import load_job
+from tests.forked import completed
 from tests.hostile.world import ROOT, make_world, program
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
@@ -165,14 +166,17 @@ async def whole(root: Path) -> tuple[list[bytes], list[Processes], EchoingAgent,
         run_id = max(
             (root / "data" / "runs").glob("*.jsonl"), key=lambda path: path.stat().st_mtime
         ).stem
-        for words in (
-            ["runs", "report", run_id],
-            ["runs", "show", run_id],
-            ["runs", "export", run_id, "--to", "inspect"],
-        ):
-            found.append(await ran(program(*words), environment, root))
+        shown = [
+            await asyncio.to_thread(completed, *words, env=environment, cwd=root)
+            for words in (
+                ("runs", "report", run_id),
+                ("runs", "show", run_id),
+                ("runs", "export", run_id, "--to", "inspect"),
+            )
+        ]
         await picture(environment, root)
-        return [said for said, _ in found], [seen for _, seen in found], agent, server
+        said = [said for said, _ in found] + [f"{one.stdout}{one.stderr}".encode() for one in shown]
+        return said, [seen for _, seen in found], agent, server
 
 
 async def picture(environment: dict[str, str], root: Path) -> None:

@@ -24,7 +24,13 @@ class Screen(Terminal):
     """A command of the program in a terminal; `text` is what its screen shows now."""
 
     def __init__(
-        self, *arguments: str, data_dir: Path, columns: int = 140, rows: int = 40, **settings: str
+        self,
+        *arguments: str,
+        data_dir: Path,
+        columns: int = 140,
+        rows: int = 40,
+        before: str = "",
+        **settings: str,
     ) -> None:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
@@ -32,7 +38,9 @@ class Screen(Terminal):
         looks = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "TEXTUAL_ANIMATIONS": "none"}
         command = [sys.executable, "-m", "bioeval_tui", *arguments]
         settings = {**environment(data_dir), **looks, **settings}
-        super().__init__(command, settings, folder=data_dir, columns=columns, rows=rows)
+        super().__init__(
+            command, settings, folder=data_dir, columns=columns, rows=rows, before=before
+        )
 
     def read(self, longest_s: float) -> bytes | None:
         """Read what is written next, and draw it."""

@@ -41,9 +41,7 @@ with `--all`.
 
 
 def breaking(folder: Path, code: str = BROKEN) -> str:
-    """Make a folder whose `sitecustomize` breaks the screens of every Python; return what
-    PYTHONPATH must be.
-    """
+    """Make a folder whose `sitecustomize` breaks every Python; return what PYTHONPATH must be."""
     (folder / "broken").mkdir()
     (folder / "broken" / "sitecustomize.py").write_text(code, encoding="utf-8")
     return os.pathsep.join(filter(None, [str(folder / "broken"), os.environ.get("PYTHONPATH")]))
@@ -73,10 +71,9 @@ def crash_of(screen: Screen, data_dir: Path, error: str) -> str:
     [pytest.param(name, marks=[pytest.mark.long] * (name != "review")) for name in COMMANDS],
 )
 def test_a_crashed_screen_leaves_one_sentence_and_exit_code_3(tmp_path: Path, name: str) -> None:
-    path = breaking(recorded(tmp_path))
     with (
-        no_engine_left(tmp_path),
-        Screen(*COMMANDS[name], data_dir=tmp_path, PYTHONPATH=path) as screen,
+        no_engine_left(recorded(tmp_path)),
+        Screen(*COMMANDS[name], data_dir=tmp_path, before=BROKEN) as screen,
     ):
         crash_of(screen, tmp_path, "BrokenPipeError")
         assert not [*tmp_path.glob("runs/*.live")], "a demo ends with its screen"
@@ -85,27 +82,26 @@ def test_a_crashed_screen_leaves_one_sentence_and_exit_code_3(tmp_path: Path, na
 @pytest.mark.long
 def test_a_crashed_medal_table_leaves_one_sentence_and_exit_code_3(tmp_path: Path) -> None:
     reports = graded(tmp_path)
-    with Screen("medals", str(reports), data_dir=tmp_path, PYTHONPATH=breaking(tmp_path)) as screen:
+    with Screen("medals", str(reports), data_dir=tmp_path, before=BROKEN) as screen:
         crash_of(screen, tmp_path, "BrokenPipeError")
 
 
 def test_a_background_worker_that_crashes_leaves_one_sentence_and_exit_code_3(
     tmp_path: Path,
 ) -> None:
-    path = breaking(recorded(tmp_path), BROKEN_WORKER)
-    with Screen("runs", "replay", RUN, data_dir=tmp_path, PYTHONPATH=path) as screen:
+    data_dir = recorded(tmp_path)
+    with Screen("runs", "replay", RUN, data_dir=data_dir, before=BROKEN_WORKER) as screen:
         crash_of(screen, tmp_path, "ZeroDivisionError")
 
 
 @pytest.mark.long
 def test_a_run_continues_when_its_screen_crashes_and_the_message_names_it(tmp_path: Path) -> None:
     job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
-    path = breaking(tmp_path)
     with (
         no_engine_left(tmp_path),
         sample_agent(tmp_path) as url,
         Screen(
-            "run", job, "--rehearsal", "--agent-url", url, data_dir=tmp_path, PYTHONPATH=path
+            "run", job, "--rehearsal", "--agent-url", url, data_dir=tmp_path, before=BROKEN
         ) as screen,
     ):
         sentence = crash_of(screen, tmp_path, "BrokenPipeError")

@@ -1,5 +1,5 @@
-"""At every width from 60 to 200 columns, on screens every third above 130: names and differences
-are whole, and wider never shows less.
+"""At every width from 60 to 200 columns, on screens at every third up to 130 and beside each change of
+layout: names and differences are whole, and wider never shows less.
 """
 
 from __future__ import annotations
@@ -35,16 +35,21 @@ WIDTHS = pytest.mark.parametrize(
     ],
     ids=["some", "narrow", "wide"],
 )
+CHANGES = (70, 100, 120)
+"""From these widths on, a screen is laid out differently."""
+BESIDE_CHANGES = {width - below for width in CHANGES for below in (0, 1)}
 SHOWN_WIDTHS = pytest.mark.parametrize(
     "widths",
     [
         pytest.param((60, 80, 100, 139, 200), marks=pytest.mark.part),
-        pytest.param(range(60, 131), marks=pytest.mark.long),
-        # Above 120 columns every screen has the same layout, which only has more room: what is
-        # drawn there takes most of the time, so every third width is looked at.
-        pytest.param((*range(130, 200, 3), 200), marks=pytest.mark.long),
+        # Between two changes a screen only has more room, and what fits into it is found as for the
+        # printed tables, at every width above: drawing takes most of the time here.
+        pytest.param(
+            (*sorted({*range(60, 130, 3), *BESIDE_CHANGES}), *range(130, 200, 10), 200),
+            marks=pytest.mark.long,
+        ),
     ],
-    ids=["some", "narrow", "wide"],
+    ids=["some", "many"],
 )
 HEIGHT = 60
 """Enough for each screen to be whole; each line more costs time at each width."""

@@ -82,36 +82,32 @@ async def read_as_model(url: str, recording: dict[str, Any]) -> Read:
     return Read(text, calls, answer.reasoning, (answer.tokens_in, answer.tokens_out))
 
 
-def in_ways() -> list[Any]:
-    """Return how recordings are sent: whole, and each byte alone with the other ends of lines; the
-    rest is `long`.
-    """
-    sizes, ends = {0: "whole", 1: "by-1", 7: "by-7"}, {False: "as-sent", True: "crlf"}
-    few = [(0, False), (1, True)]
-    return [
-        pytest.param(
-            size,
-            crlf,
-            id=f"{sizes[size]}-{ends[crlf]}",
-            marks=[] if (size, crlf) in few else pytest.mark.long,
-        )
-        for size in sizes
-        for crlf in ends
-    ]
+WAYS = [(size, crlf) for size in (0, 1, 7) for crlf in (False, True)]
+"""How recordings are sent: whole, each byte alone, in pieces of seven; as they are, and with the
+other ends of lines.
+"""
 
 
-@pytest.mark.parametrize(("size", "crlf"), in_ways())
+@pytest.mark.parametrize(
+    "ways",
+    [
+        pytest.param([(0, False), (1, True)], marks=pytest.mark.part, id="some"),
+        pytest.param(WAYS, marks=pytest.mark.long, id="all"),
+    ],
+)
 @EACH
 async def test_an_agent_is_read_as_its_server_meant(
-    server: srv.OpenAIServer, recording: dict[str, Any], size: int, crlf: bool
+    server: srv.OpenAIServer, recording: dict[str, Any], ways: list[tuple[int, bool]]
 ) -> None:
-    server.will(sent(recording, size, crlf=crlf))
-    if "error" not in recording:
-        assert await read_as_agent(server.url, recording) == expected(recording)
-        return
-    with pytest.raises(PeerError) as caught:
-        await read_as_agent(server.url, recording)
-    require_blame(caught.value, server, recording, "agent")
+    for size, crlf in ways:
+        server.will(sent(recording, size, crlf=crlf))
+        if "error" not in recording:
+            read = await read_as_agent(server.url, recording)
+            assert read == expected(recording), (size, crlf)
+            continue
+        with pytest.raises(PeerError) as caught:
+            await read_as_agent(server.url, recording)
+        require_blame(caught.value, server, recording, "agent")
 
 
 @EACH
