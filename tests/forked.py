@@ -419,9 +419,8 @@ def _open_streams() -> None:
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         before = getattr(sys, name)
-        stream = open(
-            number, "w" if number else "r", 1, before.encoding, before.errors, closefd=False
-        )  # fmt: skip
+        mode = "w" if number else "r"
+        stream = open(number, mode, 1, before.encoding, before.errors, closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 

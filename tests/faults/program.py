@@ -23,8 +23,7 @@ import pytest
 
 from bioeval_tui.cli.main import main
 from bioeval_tui.evaluation.conversation import standstill
-from tests.forked import FORKS, can_fork, completed
-from tests.forked import Program as Fork
+from tests.forked import FORKS, Program as Fork, can_fork, completed
 from tests.integration.program import events_of, wait_for
 
 SESSION = re.compile(r"\(s\d+\)")

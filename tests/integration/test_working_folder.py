@@ -74,6 +74,8 @@ SETTINGS = {
          "keys.json"), "planted\n",
     ),
 }  # fmt: skip
+
+
 @functools.cache
 def modules() -> list[str]:
     """Return the names of all modules of Python and its packages, and of some others."""

@@ -21,7 +21,9 @@ from bioeval_tui.tui.app import BioevalApp
 
 WIDE, NARROW = (160, 45), (80, 24)
 SIZES = pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest.mark.long)])
-"""For what screens show and keys do: at the wide size, and at the narrow one with `--all`."""
+"""For what screens show: at the wide size, and at the narrow one with `--all`; what a key does at
+one size, it does at the other.
+"""
 LONGEST_S = 60.0
 """How long a test waits for something that always comes at once."""
 SOON_S = 0.07

@@ -171,10 +171,9 @@ async def test_prepared_tasks_are_not_offered_again_and_broken_ones_never() -> N
     assert services.asked == []
 
 
-@SIZES
-async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) -> None:
+async def test_grading_a_submission_opens_its_medal_card() -> None:
     services = given()
-    async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("down", "down", "M")
         await until(pilot, lambda: is_a(app.screen, "PathDialog"))
         await loaded(app, pilot)
@@ -256,10 +255,9 @@ async def test_an_empty_path_is_refused_and_escape_cancels() -> None:
     assert services.asked == []
 
 
-@SIZES
-async def test_tasks_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -> None:
+async def test_tasks_can_be_filtered_sorted_and_reversed() -> None:
     services = given()
-    async with opened(None, size, services=services, start="benchmarks") as (app, pilot):
+    async with opened(None, services=services, start="benchmarks") as (app, pilot):
         await pilot.press("slash", *"regression", "enter")
         await loaded(app, pilot)
         assert "2 shown" in screen_text(app)

@@ -1,5 +1,5 @@
-"""At every width from 60 to 200 columns, on screens at every third up to 130 and beside each change of
-layout: names and differences are whole, and wider never shows less.
+"""At every width from 60 to 200 columns, on screens at every third up to 130 and beside each change
+of layout: names and differences are whole, and wider never shows less.
 """
 
 from __future__ import annotations

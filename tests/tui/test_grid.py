@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from batches import NOW, glances
-from driving import NARROW, SIZES, WIDE, is_a, loaded, opened, screen_text, until
+from driving import NARROW, WIDE, is_a, loaded, opened, screen_text, until
 from fakes import FakeServices, FakeView
 from history import filled_services, history
 from run_script import run_of_trials, scripted_run
@@ -78,9 +78,8 @@ def test_the_grid_shows_finished_running_and_queued_conversations() -> None:
     assert [g.rank for g in planned("x", "jobs/a.yml", None, 2)] == [Rank.QUEUED] * 4
 
 
-@SIZES
-async def test_choosing_a_cell_opens_its_conversation(size: tuple[int, int]) -> None:
-    async with opened(FakeView(run_of_trials(4, end=False)), size) as (app, pilot):
+async def test_choosing_a_cell_opens_its_conversation() -> None:
+    async with opened(FakeView(run_of_trials(4, end=False))) as (app, pilot):
         await pilot.press("A")
         await until(pilot, lambda: is_a(app.screen, "GridScreen") and bool(app.screen.shown))
         assert "with the facts · trial 3" in screen_text(app)

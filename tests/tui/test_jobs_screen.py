@@ -74,14 +74,13 @@ async def test_problems_are_shown_under_their_lines(size: tuple[int, int]) -> No
         assert "✗ 8:1  aspirationalAvarage: unknown key" in screen_text(app)
 
 
-@SIZES
-async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> None:
+async def test_a_run_started_from_the_dialog_is_shown() -> None:
     services = given(job_items=own())
     services.history = [
         history.run(11, "variant_triage", None, ago=timedelta(0)),
         *services.history,
     ]
-    async with opened(None, size, services=services, start="jobs") as (app, pilot):
+    async with opened(None, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter")
         await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         await loaded(app, pilot)
@@ -143,12 +142,11 @@ async def test_the_dialog_remembers_your_choices_and_sample_jobs_use_the_sample_
 
 
 @pytest.mark.long
-@SIZES
-async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, int]) -> None:
+async def test_the_chosen_condition_is_remembered_for_each_job() -> None:
     services = given()
     path = "/home/ada/jobs/variant_triage.yml"
     services.preferences["run.by_job"] = {path: {"order": "withheld-first", "agent": "job"}}
-    async with opened(None, size, services=services, start="jobs") as (app, pilot):
+    async with opened(None, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter")
         await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         app.screen.query_one("#repeats").focus()
@@ -305,10 +303,9 @@ async def test_edit_says_when_no_editor_can_be_opened() -> None:
         await until(pilot, lambda: "editor cannot be opened" in screen_text(app))
 
 
-@SIZES
-async def test_jobs_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -> None:
+async def test_jobs_can_be_filtered_sorted_and_reversed() -> None:
     services = given()
-    async with opened(None, size, services=services, start="jobs") as (app, pilot):
+    async with opened(None, services=services, start="jobs") as (app, pilot):
         await pilot.press("slash", *"triage", "enter")
         await loaded(app, pilot)
         assert "1 shown" in screen_text(app)
@@ -512,12 +509,11 @@ async def test_a_job_that_is_being_checked_becomes_ready_by_itself() -> None:
         await until(pilot, lambda: "✓ ready" in screen_text(app))
 
 
-@SIZES
-async def test_a_key_shows_exactly_when_a_job_last_ran(size: tuple[int, int]) -> None:
+async def test_a_key_shows_exactly_when_a_job_last_ran() -> None:
     services = given()
     ran = services.job_items[0].last_run
     assert ran is not None
-    async with opened(None, size, services=services, start="jobs") as (app, pilot):
+    async with opened(None, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "up")
         await loaded(app, pilot)
         assert "last run 12 min ago" in screen_text(app)
@@ -558,10 +554,9 @@ async def test_a_job_for_your_own_agent_is_written_from_a_few_sentences_and_run_
     assert answers.script is not None, "the first example can be rehearsed"
 
 
-@SIZES
-async def test_the_form_for_your_own_agent_takes_several_tasks(size: tuple[int, int]) -> None:
+async def test_the_form_for_your_own_agent_takes_several_tasks() -> None:
     services = given()
-    async with opened(None, size, services=services, start="home") as (app, pilot):
+    async with opened(None, WIDE, services=services, start="home") as (app, pilot):
         services.history.clear()
         await pilot.press("1", "plus")
         await until(pilot, lambda: is_a(app.screen, "OwnAgentDialog"))

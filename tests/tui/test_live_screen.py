@@ -165,10 +165,9 @@ async def test_in_a_narrow_terminal_panels_are_tabs() -> None:
         assert app.live.conversations.frames["supplied"].transcript.has_focus
 
 
-@SIZES
-async def test_pause_step_and_cancel_keys_reach_the_engine(size: tuple[int, int]) -> None:
+async def test_pause_step_and_cancel_keys_reach_the_engine() -> None:
     view = FakeView(scripted_run(), hold_at=MID)
-    async with opened(view, size) as (app, pilot):
+    async with opened(view) as (app, pilot):
         for before, keys in (
             (
                 None,
@@ -341,11 +340,8 @@ async def test_enter_on_a_latency_goes_to_its_turn() -> None:
         assert "Hello, I keep reminders" in screen_text(app)
 
 
-@SIZES
-async def test_the_score_card_opens_at_the_end_and_again_with_its_key(
-    size: tuple[int, int],
-) -> None:
-    async with opened(FakeView(scripted_run()), size) as (app, pilot):
+async def test_the_score_card_opens_at_the_end_and_again_with_its_key() -> None:
+    async with opened(FakeView(scripted_run())) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.live)

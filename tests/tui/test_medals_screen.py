@@ -107,9 +107,8 @@ async def test_enter_opens_what_is_not_shown_yet_and_escape_closes_it(
         await until(pilot, lambda: not is_a(app.screen, box))
 
 
-@SIZES
-async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[int, int]) -> None:
-    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (
+async def test_filter_shows_only_matching_rows_and_escape_clears_it() -> None:
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
         app,
         pilot,
     ):
@@ -124,9 +123,8 @@ async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[
         assert "biomni" in screen_text(app)
 
 
-@SIZES
-async def test_arrows_choose_the_sort_column_and_r_reverses_it(size: tuple[int, int]) -> None:
-    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (
+async def test_arrows_choose_the_sort_column_and_r_reverses_it() -> None:
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
         app,
         pilot,
     ):

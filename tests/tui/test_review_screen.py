@@ -265,12 +265,11 @@ async def test_the_score_card_shows_the_reviewed_score() -> None:
         assert "mean 0.62 → 0.67 (reviewed)" in text
 
 
-@SIZES
-async def test_marked_submissions_are_shown_in_the_medal_table(size: tuple[int, int]) -> None:
+async def test_marked_submissions_are_shown_in_the_medal_table() -> None:
     rows = kept_rows()
     services = FakeServices(None, rows)
     services.review_items = submission_queue(rows)
-    async with opened(None, size, services=services, start="medals") as (app, pilot):
+    async with opened(None, services=services, start="medals") as (app, pilot):
         await press(app, pilot, "v")
         assert is_a(app.screen, "ReviewScreen")
         await press(app, pilot, "S", "down", "y", "enter")

@@ -53,10 +53,9 @@ async def test_runs_are_listed_newest_first_and_running_ones_counted(size: tuple
         assert "enter open" in lines[-1]
 
 
-@SIZES
-async def test_enter_opens_a_run_on_the_live_screen(size: tuple[int, int]) -> None:
+async def test_enter_opens_a_run_on_the_live_screen() -> None:
     services = given()
-    async with opened(None, size, services=services, start="runs") as (app, pilot):
+    async with opened(None, WIDE, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.current_mode == "live")
     assert services.asked == [("open", (services.history[1].run_id, None))]
@@ -177,11 +176,10 @@ async def test_x_writes_a_report_of_this_run_or_of_all_marked_runs() -> None:
     assert services.asked == [("report", (ids[1],)), ("report", (ids[1], ids[2]))]
 
 
-@SIZES
-async def test_a_deleted_run_can_be_restored(size: tuple[int, int]) -> None:
+async def test_a_deleted_run_can_be_restored() -> None:
     services = given()
     gone = services.history[1].run_id
-    async with opened(None, size, services=services, start="runs") as (app, pilot):
+    async with opened(None, WIDE, services=services, start="runs") as (app, pilot):
         assert "undo" not in screen_text(app).splitlines()[-1]
         await pilot.press("down", "D")
         await until(pilot, lambda: "9 runs" in screen_text(app))

@@ -178,9 +178,8 @@ async def test_tab_shows_the_other_condition(size: tuple[int, int]) -> None:
         assert "task “Ask what" in text
 
 
-@SIZES
-async def test_enter_on_a_task_goes_to_its_evidence(size: tuple[int, int]) -> None:
-    async with card(size) as (app, pilot):
+async def test_enter_on_a_task_goes_to_its_evidence() -> None:
+    async with card(WIDE) as (app, pilot):
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is app.live)
         await loaded(app, pilot)
@@ -395,9 +394,8 @@ async def test_arrows_go_from_all_trials_to_each_of_them_and_back() -> None:
         await until(pilot, lambda: app.screen is app.live)
 
 
-@SIZES
-async def test_a_card_of_one_trial_has_no_other_to_go_to(size: tuple[int, int]) -> None:
-    async with card(size) as (app, pilot):
+async def test_a_card_of_one_trial_has_no_other_to_go_to() -> None:
+    async with card(WIDE) as (app, pilot):
         assert "trial" not in screen_text(app).splitlines()[-1]
         await press_without_effect(app, pilot, "right", "left")
 

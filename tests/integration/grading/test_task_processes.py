@@ -119,7 +119,9 @@ def evil(tasks) -> Iterator[list[tuple[str, Path]]]:
 def test_a_grader_that_patches_numpy_changes_only_its_own_score(tasks, evil, way: str) -> None:
     with GraderPool(tasks.registry, workers=1) as pool:
         batch = dict(pool.grade_many(evil))
-    assert [batch[number].score for number in sorted(batch)] == [0.25, 0.125, 0.25, 0.125, 0.25], way
+    assert [batch[number].score for number in sorted(batch)] == [0.25, 0.125, 0.25, 0.125, 0.25], (
+        way
+    )
 
 
 # Whatever is asked for gets its process in the same way: where each is started, all of these would
