@@ -57,7 +57,8 @@ ASK = """
 import json, os, socket, sys
 connection = socket.socket(socket.AF_UNIX)
 connection.connect(sys.argv[1])
-asked = {"arguments": sys.argv[2:], "env": dict(os.environ), "cwd": os.getcwd(), "session": True}
+asked = {"arguments": sys.argv[2:], "env": dict(os.environ), "cwd": os.getcwd(), "session": True,
+    "tied": True}
 data = json.dumps(asked).encode()
 socket.send_fds(connection, [len(data).to_bytes(4, "big")], [0, 1, 2])
 connection.sendall(data)
@@ -90,6 +91,7 @@ def run_to_end(main: Callable[[], object]) -> None:
 
 if __name__ == "tests.forked":
     import functools
+    import shlex
 
     from tests import leftovers
 
@@ -260,6 +262,11 @@ if __name__ == "tests.forked":
         connection.sendall(data)
         return int(connection.recv(16, socket.MSG_WAITALL))
 
+    def stand_in() -> str:
+        """Return a shell script that stands for the program on a path: a fork, ended with it."""
+        words = [sys.executable, "-I", "-S", "-c", ASK, _server(PROGRAM)]
+        return f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n'
+
     def can_fork(env: Mapping[str, str]) -> bool:
         """Whether a fork may have this environment: a Python that runs already would not read some
         variables.
@@ -393,6 +400,10 @@ def _serve(address: str) -> list[str]:
             for descriptor in descriptors:
                 os.close(descriptor)
             connection.sendall(f"{child:16}".encode())
+            if asked.get("tied") and hasattr(os, "pidfd_open"):
+                ended = os.pidfd_open(child)
+                if ended not in select.select([connection, ended], [], [])[0]:
+                    os.kill(child, signal.SIGTERM)
             code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
             with suppress(OSError):  # nobody waits for it any more
                 connection.sendall(str(code).encode())
@@ -438,6 +449,7 @@ if __name__ == "__main__":
     import fcntl
     import gc
     import importlib
+    import select
     import termios
 
     gc.set_threshold(200_000, 20, 20)  # as in __main__

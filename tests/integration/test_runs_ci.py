@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.forked import stand_in
 from tests.integration.program import environment, sample_agent
 from tests.servers.rest_agent import RestAgentServer
 
@@ -46,7 +47,13 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run_script(script: str, checkout: Path, data_dir: str) -> subprocess.CompletedProcess[str]:
+STARTED = f'#!/bin/sh\nexec "{sys.executable}" -P -m bioeval_tui "$@"\n'
+"""The program on the path."""
+
+
+def run_script(
+    script: str, checkout: Path, data_dir: str, program_text: str | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a script as CI does, every line counting, the program on the path; end what it left
     behind.
     """
@@ -56,7 +63,7 @@ def run_script(script: str, checkout: Path, data_dir: str) -> subprocess.Complet
     tools = checkout / "bin"
     tools.mkdir()
     program = tools / "bioeval-tui"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -P -m bioeval_tui "$@"\n')
+    program.write_text(program_text or stand_in())
     program.chmod(0o755)
     variables = {
         **environment(checkout),
@@ -148,6 +155,7 @@ def test_the_github_actions_script_runs(checkout: Path) -> None:
         ),
         checkout,
         "evaluation",
+        STARTED,
     )
     assert done.returncode == 0, done.stdout
     assert "imported from the workspace" not in done.stdout

@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -22,6 +21,7 @@ from click.testing import Result
 
 from bioeval_tui.base.errors import InputError, UsageError
 from tests.command import call
+from tests.forked import Program, completed
 
 
 @pytest.fixture
@@ -273,20 +273,12 @@ def test_finished_reports_survive_a_kill_and_resume_completes_the_batch(
         tasks.submit(f"id,y\na,0.{n:03}\n", f"s{n}.csv")
     listing = lines(tasks, *[(task, f"s{n}.csv") for n in range(count)])
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "bioeval_tui", "grade", str(listing), "--output-dir", str(out)]
-    command += [
-        "--tasks-dir",
-        str(tasks.root),
-        "--data-dir",
-        str(tasks.data),
-        "--workers",
-        "1",
-        "--resume",
-    ]
+    command = [
+        "grade", str(listing), "--output-dir", str(out), "--tasks-dir", str(tasks.root),
+        "--data-dir", str(tasks.data), "--workers", "1", "--resume",
+    ]  # fmt: skip
     env = {**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path / "home")}
-    process = subprocess.Popen(
-        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = Program(command, env)
     deadline = time.monotonic() + 60
     while len(list(out.glob("*_individual_reports/*.json"))) < 20:
         assert process.poll() is None
@@ -299,7 +291,7 @@ def test_finished_reports_survive_a_kill_and_resume_completes_the_batch(
         assert "continue with --resume" in talk
     finished = len(list(out.glob("*_individual_reports/*.json")))
     assert 20 <= finished < count
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    done = completed(*command, env=env)
     assert done.returncode == 0, done.stderr
     reports = json.loads(next(out.glob("*_grading_report.json")).read_text())["task_reports"]
     assert [report["score"] for report in reports] == [n / 1000 for n in range(count)]
