@@ -353,6 +353,22 @@ if __name__ == "tests.forked":
         ]
 
 
+def build_schemas() -> None:
+    """Build what checks the data of each model, which Pydantic puts off until a model is used: half
+    of what a fork that runs a short job would do.
+    """
+    import gc
+
+    from pydantic import BaseModel, TypeAdapter
+
+    for found in gc.get_objects():
+        is_model = isinstance(found, type) and issubclass(found, BaseModel)
+        if is_model and found.__module__.startswith("bioeval_tui."):
+            found.model_rebuild(raise_errors=False)
+        elif isinstance(found, TypeAdapter):
+            found.rebuild(raise_errors=False)
+
+
 def ask_in_place() -> None:
     """Have forks ask for a fork, too, where commands start the sample agent or a template of
     grading workers.
@@ -497,6 +513,7 @@ if __name__ == "__main__":
         ):  # fmt: skip
             importlib.import_module(name)
         ask_in_place()
+        build_schemas()
         plugins.names("agents")  # reads the metadata of all packages
         gc.freeze()
         sys.argv[1:] = _serve(sys.argv[1])
