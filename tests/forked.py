@@ -37,6 +37,8 @@ exec(before)
 from bioeval_tui.base import isolation
 from bioeval_tui.cli import main
 isolation.is_program = True
+BUILD_SCHEMAS
+build_schemas()
 gc.freeze()
 done = []
 for words in commands:
@@ -91,6 +93,7 @@ def run_to_end(main: Callable[[], object]) -> None:
 
 if __name__ == "tests.forked":
     import functools
+    import inspect
     import shlex
 
     from tests import leftovers
@@ -341,8 +344,9 @@ if __name__ == "tests.forked":
 
         What several commands need is best imported there: each fork would import it by itself.
         """
+        code = EACH.replace("BUILD_SCHEMAS", inspect.getsource(build_schemas))
         done = subprocess.run(
-            [sys.executable, "-P", "-c", EACH, json.dumps([commands, before, __file__])],
+            [sys.executable, "-P", "-c", code, json.dumps([commands, before, __file__])],
             capture_output=True, text=True, timeout=timeout, env=env, cwd=cwd,
             stdin=subprocess.DEVNULL,
         )  # fmt: skip

@@ -26,6 +26,7 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.items import MedalRow, NewReview, ReviewSource
 from bioeval_tui.tui.runs.runs_view import preview
+from tests.forked import fork_templates
 from tests.integration.marked import NAME, RULES, leaks
 from tests.integration.test_masking import OTHER, RUN, recorded, report
 
@@ -49,6 +50,7 @@ def services(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[AppServices]:
     """The services of a folder about a person; nobody's other settings count."""
+    fork_templates(monkeypatch)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLORTERM", "truecolor")
     settings = Settings(data_dir_override=str(recorded / "data"))
@@ -166,9 +168,10 @@ async def until_read(rows: AsyncIterator[MedalRow | None]) -> AsyncIterator[Meda
 
 
 async def test_what_a_screen_asks_for_is_masked_where_it_is_read(
-    recorded: Path, tmp_path: Path
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No screen masks anything itself: masking what it is given once more changes nothing."""
+    fork_templates(monkeypatch)
     folder = tmp_path / NAME
     folder.mkdir()
     for file in sample_submissions().glob("*/breast-cancer.csv"):
@@ -208,6 +211,7 @@ async def test_doctor_checks_the_masking_rules_and_names_nobody(
     """The file lies under the person's name: it is found all the same, and so is what reviewers
     said of it.
     """
+    fork_templates(monkeypatch)
     monkeypatch.setenv("COLORTERM", "truecolor")
     (broken,) = sample_submissions().glob("*run-group_broken/breast-cancer.csv")
     file = tmp_path / NAME / f"breast-cancer of {NAME}.csv"

@@ -79,11 +79,11 @@ def decode(data: bytes, size: int) -> list[tuple[str, str]]:
     return [(event.event, event.data) for event in found]
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 10_000])
 @pytest.mark.parametrize("name", STANDARD | GATEWAYS)
-def test_streams_are_read_as_the_standard_says(name: str, size: int) -> None:
+def test_streams_are_read_as_the_standard_says(name: str) -> None:
     data, events = (STANDARD | GATEWAYS)[name]
-    assert decode(data, size) == events
+    for size in (1, 2, 3, 7, 10_000):
+        assert decode(data, size) == events, size
 
 
 def test_an_event_is_there_as_soon_as_its_empty_line_is() -> None:
