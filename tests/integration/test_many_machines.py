@@ -1,4 +1,4 @@
-"""`run --scheduler` on a real Dask cluster of two workers, one of which dies in mid-run."""
+"""`run --scheduler` on a real Dask cluster of three workers, one of which dies in mid-run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ distributed = pytest.importorskip("distributed")
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-WORKERS, CASES = 2, 12
+WORKERS, CASES = 3, 12
 AGENT = '''
 import os, signal
 from pathlib import Path
