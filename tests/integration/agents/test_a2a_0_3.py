@@ -29,7 +29,7 @@ PUBLISHED = pytest.mark.real_server
 
 
 @contextlib.contextmanager
-def published(streaming: bool = True) -> Iterator[str]:
+def published(*, streaming: bool) -> Iterator[str]:
     if "BIOEVAL_A2A_0_3_PYTHON" not in os.environ:
         if os.environ.get("BIOEVAL_REQUIRE_REAL"):
             pytest.fail(MISSING)
@@ -38,26 +38,43 @@ def published(streaming: bool = True) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def streamed() -> Iterator[str]:
+    with published(streaming=True) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def whole() -> Iterator[str]:
+    with published(streaming=False) as url:
+        yield url
+
+
+@pytest.fixture
+def url(streaming: bool, request: pytest.FixtureRequest) -> str:
+    """The published server, started once for all tests of a kind; each has a task of its own."""
+    return str(request.getfixturevalue("streamed" if streaming else "whole"))
+
+
 @PUBLISHED
 @STREAMS
-async def test_a_whole_conversation_with_the_published_server(streaming: bool) -> None:
-    with published(streaming) as url:
-        agent = connect(url)
-        assert await agent.open() == ""
-        assert (await say(agent, "a message"))[1].content == "Hello."
-        pieces, reply = await say(agent, "look it up")
-        assert reply.content == "Aspirin interacts with it.\n\nAsk me more."
-        assert text_of(pieces) == reply.content
-        assert (reply.first_token is not None) is streaming
-        assert list(reply.generation) == [
-            {"status": "WORKING", "message": "Looking…"},
-            {"request": {"function": {"name": "lookUp"}, "arguments": {"dose": 5}, "id": "c1"}},
-        ]
-        assert (await say(agent, "ask back"))[1].content == "Which time zone?"
-        assert (await say(agent, "it is Sydney"))[
-            1
-        ].content == "Aspirin interacts with it.\n\nAsk me more."
-        await agent.aclose()
+async def test_a_whole_conversation_with_the_published_server(url: str, streaming: bool) -> None:
+    agent = connect(url)
+    assert await agent.open() == ""
+    assert (await say(agent, "a message"))[1].content == "Hello."
+    pieces, reply = await say(agent, "look it up")
+    assert reply.content == "Aspirin interacts with it.\n\nAsk me more."
+    assert text_of(pieces) == reply.content
+    assert (reply.first_token is not None) is streaming
+    assert list(reply.generation) == [
+        {"status": "WORKING", "message": "Looking…"},
+        {"request": {"function": {"name": "lookUp"}, "arguments": {"dose": 5}, "id": "c1"}},
+    ]
+    assert (await say(agent, "ask back"))[1].content == "Which time zone?"
+    assert (await say(agent, "it is Sydney"))[
+        1
+    ].content == "Aspirin interacts with it.\n\nAsk me more."
+    await agent.aclose()
 
 
 @PUBLISHED
@@ -70,32 +87,30 @@ async def test_a_whole_conversation_with_the_published_server(streaming: bool) -
         ("auth_required", r"asks for authentication \(TASK_STATE_AUTH_REQUIRED\): No luck"),
     ],
 )
-async def test_a_task_that_fails_at_the_published_server(
-    state: str, says: str, streaming: bool
-) -> None:
-    with published(streaming) as url:
-        agent = connect(url)
-        await agent.open()
-        with pytest.raises(PeerError, match=says):
-            await say(agent, state)
-        await agent.aclose()
+async def test_a_task_that_fails_at_the_published_server(state: str, says: str, url: str) -> None:
+    agent = connect(url)
+    await agent.open()
+    with pytest.raises(PeerError, match=says):
+        await say(agent, state)
+    await agent.aclose()
 
 
 @PUBLISHED
-async def test_a_task_at_the_published_server_that_nobody_waits_for_is_cancelled() -> None:
-    with published() as url:
-        agent = connect(url)
-        await agent.open()
-        pieces = agent.send("never end")
-        async for piece in pieces:
-            if isinstance(piece, Delta):
-                break
-        await pieces.aclose()
-        await agent.aclose()
-        other = connect(url)
-        await other.open()
-        assert (await say(other, "what was cancelled"))[1].content == "1 tasks"
-        await other.aclose()
+async def test_a_task_at_the_published_server_that_nobody_waits_for_is_cancelled(
+    streamed: str,
+) -> None:
+    agent = connect(streamed)
+    await agent.open()
+    pieces = agent.send("never end")
+    async for piece in pieces:
+        if isinstance(piece, Delta):
+            break
+    await pieces.aclose()
+    await agent.aclose()
+    other = connect(streamed)
+    await other.open()
+    assert (await say(other, "what was cancelled"))[1].content == "1 tasks"
+    await other.aclose()
 
 
 @contextlib.asynccontextmanager

@@ -82,9 +82,9 @@ async def read_as_model(url: str, recording: dict[str, Any]) -> Read:
     return Read(text, calls, answer.reasoning, (answer.tokens_in, answer.tokens_out))
 
 
-WAYS = [(size, crlf) for size in (0, 1, 7) for crlf in (False, True)]
+WAYS = [(0, False), (0, True), (1, True), (7, False)]
 """How recordings are sent: whole, each byte alone, in pieces of seven; as they are, and with the
-other ends of lines.
+other ends of lines. That a stream may be cut anywhere, `unit/peers/http/test_sse.py` shows.
 """
 
 
