@@ -3,9 +3,10 @@ the CPU time.
 
 `completed` stands for `subprocess.run([sys.executable, "-m", "bioeval_tui", …])` where a test looks
 at what a command says, writes and returns, and `Program` for `subprocess.Popen` where it looks at
-what runs meanwhile. What is about the start itself (import paths, encodings, a terminal) starts a
-Python of its own. `each` starts one Python for several commands that need the same environment, say
-a plug-in on its path. `fork_templates` does the same for the processes that fork grading workers.
+what runs meanwhile, also in a terminal. What is about the start itself (import paths, encodings, a
+shell) starts a Python of its own: `integration/test_working_folder.py` starts screens as users do.
+`each` starts one Python for several commands that need the same environment, say a plug-in on its
+path. `fork_templates` does the same for the processes that fork grading workers.
 """
 
 from __future__ import annotations
