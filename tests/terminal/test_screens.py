@@ -32,7 +32,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.types(END, "variant_triage.yml")
         screen.opens_box(ENTER, "Run variant_triage", "enter start")
         screen.closes_box()
-        screen.clicks("0…5 screens")
+        screen.clicks_until("0…5 screens", "Search for commands")
         screen.opens_box("", "Search for commands")
         screen.closes_box()
         screen.types("3", "› Runs    2 runs", "■ rehearsal", "space replay")
