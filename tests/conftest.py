@@ -19,6 +19,7 @@ import asyncio
 import gc
 import os
 import signal
+import tempfile
 from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -118,6 +119,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         # still no end of the tests, but not passed on
         signal.signal(signal.SIGHUP, lambda number, frame: None)
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        # Else a test that names no data folder would write to that of whoever runs the tests.
+        folder = tempfile.TemporaryDirectory(prefix="bioeval-data-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["BIOEVAL_DATA_DIR"] = folder.name
     leftovers.watch()
     forked.share()
 

@@ -43,6 +43,7 @@ from bioeval_tui.record.reading import fold_shown
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.answer import answer_batch
+from bioeval_tui.report.comparison import are_compared
 from bioeval_tui.report.deciding import Decider, make_decider
 from bioeval_tui.report.document import piecewise_document
 from bioeval_tui.report.formats.console import (
@@ -369,7 +370,8 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
         table.add_row(*map(Text, cells))
     console.print(table)
     summaries = summarise_runs(runs)
-    print_rankings(rankings(summaries), console)
+    if not are_compared(runs):
+        print_rankings(rankings(summaries), console)
     for summary in summaries:
         for about, line in summary_lines(summary):
             console.print(Text(f"{summary.label} · {about}: {line}"), soft_wrap=True)

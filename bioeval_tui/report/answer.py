@@ -10,6 +10,7 @@ started from the same state.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
@@ -881,20 +882,26 @@ def _distinguished(labels: Sequence[str]) -> dict[str, str]:
 
 
 def _apart(other: Summary, best: Summary) -> Difference:
-    """Return best − other, paired by job and trial; the conditions of a trial are averaged, since
-    they are one test of the agent.
+    """Return best − other, paired by what they were about and trial; the conditions of a trial are
+    averaged, since they are one test of the agent.
     """
     before, after = _trial_samples(other), _trial_samples(best)
     keys = sorted(before.keys() | after.keys())
     return difference(differences([(before.get(key), after.get(key)) for key in keys]))
 
 
-def _trial_samples(summary: Summary) -> dict[tuple[str, int], Sample | None]:
-    """Return the mean score of each trial, by its job and number."""
-    samples: dict[tuple[str, int], Sample | None] = {}
+def _trial_samples(summary: Summary) -> dict[tuple[str, int, int], Sample | None]:
+    """Return the mean score of each trial, by what it was about, its number, and how many times
+    the summary had it before: a job may be run twice, and have another name for another agent.
+    """
+    samples: dict[tuple[str, int, int], Sample | None] = {}
+    seen = Counter[tuple[str, int]]()
     for run in summary.runs:
         for trial in run.trials:
-            samples[run.started.job_name, trial] = _trial_sample(run, trial)
+            talks = [run.conversation(name, trial) for name in run.scored_conditions]
+            about = " ".join(talk.common_content for talk in talks if talk is not None)
+            samples[about, trial, seen[about, trial]] = _trial_sample(run, trial)
+            seen[about, trial] += 1
     return samples
 
 

@@ -786,13 +786,27 @@ def told_apart(a: RunResult, b: RunResult) -> tuple[str, str]:
     return shorten(first, _LONGEST), shorten(second, _LONGEST)
 
 
+def are_compared(runs: Sequence[RunResult]) -> bool:
+    """Return whether these are two runs of one job, which are compared; agents of any others are
+    ranked.
+
+    A job stays one if its file has another name for another agent.
+    """
+    if len(runs) != 2:
+        return False
+    one, other = runs
+    imported = one.started.source is not None or other.started.source is not None
+    same_contents = not imported and one.job_digest == other.job_digest
+    return one.started.job_name == other.started.job_name or same_contents
+
+
 def pair_comparison(runs: Sequence[RunResult]) -> Comparison | None:
     """Return the comparison of two runs of one job, which their report begins with; None of any
-    others, whose agents are ranked.
+    others.
     """
-    if len(runs) != 2 or runs[0].started.job_name != runs[1].started.job_name:
-        return None
-    return compare(*runs)
+    if are_compared(runs):
+        return compare(*runs)
+    return None
 
 
 def compare(a: RunResult, b: RunResult) -> Comparison:

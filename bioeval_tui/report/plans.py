@@ -31,7 +31,7 @@ from bioeval_tui.report.costs import spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, conversations_of
-from bioeval_tui.report.summary import held_conditions
+from bioeval_tui.report.summary import groups, held_conditions, scores_by_case
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
 from bioeval_tui.statistics.means import average, average_if_any
 from bioeval_tui.statistics.paired_differences import Difference
@@ -101,13 +101,13 @@ def planned(
     Raises:
         UsageError: the runs do not determine the variance, or have more than two agents.
     """
-    groups = _groups(runs)
-    if len(groups) > 2:
+    agents = _scores_of_agents(runs)
+    if len(agents) > 2:
         raise UsageError(
-            f"the runs have {len(groups)} agents; give runs of one agent, or of two to compare"
+            f"the runs have {len(agents)} agents; give runs of one agent, or of two to compare"
         )
-    components, basis = _components(groups, assumed, correlation, difference=detect is not None)
-    cases = len(set(chain.from_iterable(groups)))
+    components, basis = _components(agents, assumed, correlation, difference=detect is not None)
+    cases = len(set(chain.from_iterable(agents)))
     same = None
     if detect is not None:
         costs = _costs(runs, concurrency, arms=2)
@@ -125,23 +125,22 @@ def planned(
 Scores = dict[str, list[float]]
 
 
-def _groups(runs: Sequence[RunResult]) -> list[Scores]:
-    """Return a group for each agent with its model: its scores by case, in the condition in which
-    the user knows most of the facts.
+def _scores_of_agents(runs: Sequence[RunResult]) -> list[Scores]:
+    """Return the scores of each agent and model by case, of two only on what both were tested with,
+    in the condition in which the user knows most of the facts.
     """
     if not runs:
         return []
     condition = most_informed([runs[0].state.condition(name) for name in held_conditions(runs)])
-    by_agent: dict[tuple[str, str], Scores] = {}
-    for run, talk in conversations_of(runs, condition):
-        if talk.score is not None:
-            agent = (run.brief.agent, run.brief.served_model or run.started.model or "")
-            by_agent.setdefault(agent, {}).setdefault(talk.common_case, []).append(talk.score)
-    return list(by_agent.values())
+    by_agent = {str(number): own for number, own in enumerate(groups(runs))}
+    return [
+        {case: scores for case, scores in by_case.items() if scores}
+        for by_case in scores_by_case(by_agent, condition).values()
+    ]
 
 
 def _components(
-    groups: Sequence[Scores],
+    agents: Sequence[Scores],
     assumed: VarianceComponents | None,
     correlation: float,
     *,
@@ -150,15 +149,15 @@ def _components(
     """Return the components of a mean or, for a `difference`, of that of two agents; and in words
     what they are from.
 
-    `groups` are the scores of no agent, of one or of two. `assumed` are one agent's, where there is
+    `agents` are the scores of no agent, of one or of two. `assumed` are one agent's, where there is
     nothing to estimate them from. `correlation` is assumed between two agents' case means; with the
     scores of both, their pairs have it in them.
 
     Raises:
         UsageError: the scores are too few.
     """
-    if len(groups) == 2 and difference:
-        components = paired_components(*groups)
+    if len(agents) == 2 and difference:
+        components = paired_components(*agents)
         if components is None:
             raise UsageError(
                 "these runs have fewer than two cases (or jobs) in common, so their difference says"
@@ -170,8 +169,8 @@ def _components(
             f" {plural(components.cases, 'case')}"
         )
         return components, basis
-    if groups:
-        own = variance_components(groups[0])
+    if agents:
+        own = variance_components(agents[0])
         if own is None:
             raise UsageError(
                 "a variance cannot be estimated from one conversation; give runs with several"

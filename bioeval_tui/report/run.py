@@ -438,13 +438,13 @@ class ConversationResult:
         return self.shared_sample.value
 
     @property
-    def common_case(self) -> str:
-        """The unit on which agents are compared: the job or one of its cases, as it was then, or a
-        case of an imported set.
+    def common_content(self) -> str:
+        """What agents are compared on: a hash of what it was about, or the name of a case of an
+        imported set.
         """
         if self._run.started.source is not None:
             return self.sample.case or self.sample.job
-        return f"{self.sample.job} {self.sample.case} {self.contents.digest}"
+        return self.contents.digest
 
     def task(self, number: int) -> TaskScored | None:
         """Return the judge's verdict on a task, if the conversation counts as a result."""
@@ -584,6 +584,8 @@ is not measured, is not in here.
 """
 LONGEST_CAUSE = 160
 """The most characters of what happened in a conversation that does not count."""
+LONGEST_CHATBOT = 40
+"""The most characters of a chatbot's name."""
 
 
 def _why_excluded(talk: ConversationState) -> str:
@@ -641,6 +643,14 @@ class RecordedRun:
     def run_id(self) -> str:
         """The run's id as the recording says it."""
         return self.started.run_id
+
+    @property
+    def chatbot(self) -> str:
+        """Which of its server's agents was tested; empty in protocols that do not ask for one."""
+        target = self.state.job.get("target")
+        if isinstance(target, dict) and target.get("protocol", "rest") == "rest":
+            return clean_line(str(target.get("chatbot") or ""), LONGEST_CHATBOT)
+        return ""
 
     @cached_property
     def trials(self) -> list[int]:

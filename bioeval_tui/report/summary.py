@@ -4,7 +4,7 @@ the ranks of several.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -171,16 +171,17 @@ class Summary:
 
 
 def groups(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, ...]]:
-    """Split runs by what must not be pooled: agent, model (as the server names it, if it does), and
-    whether it was a rehearsal.
+    """Split runs by what must not be pooled: agent, the chatbot at its server, model (as the server
+    names it, if it does), and whether it was a rehearsal.
     """
-    by_agent: dict[tuple[str, str, bool, str], list[RecordedRun]] = {}
+    by_agent: dict[tuple[str, str, str, bool, str], list[RecordedRun]] = {}
     for run in runs:
         started = run.started
         # Two imported files without an agent's name may be from different agents.
         own = started.run_id if _is_nameless(run) else ""
         model = run.brief.served_model or started.model or ""
-        by_agent.setdefault((started.agent, model, started.rehearsal, own), []).append(run)
+        key = (started.agent, run.chatbot, model, started.rehearsal, own)
+        by_agent.setdefault(key, []).append(run)
     return [tuple(group) for group in by_agent.values()]
 
 
@@ -192,13 +193,22 @@ def _is_nameless(run: RecordedRun) -> bool:
 def summarise_runs(runs: Sequence[RecordedRun]) -> list[Summary]:
     """Return one summary for each agent and model among the runs."""
     summaries = [_summary(group) for group in groups(runs)]
-    labels = [summary.label for summary in summaries]
-    for at, summary in enumerate(summaries):
-        # Two groups that would read the same differ in the model that was asked for.
-        if labels.count(summary.label) > 1:
-            asked = summary.runs[0].started.model or "no model"
-            summaries[at] = replace(summary, label=f"{summary.label} · asked for {asked}")
-    return summaries
+    # Groups that would read the same differ in the chatbot, or in the model that was asked for.
+    summaries = _told_apart(summaries, lambda run: run.chatbot)
+    return _told_apart(summaries, lambda run: f"asked for {run.started.model or 'no model'}")
+
+
+def _told_apart(summaries: Sequence[Summary], more: Callable[[RecordedRun], str]) -> list[Summary]:
+    """Return the summaries with `more` in those labels that are the same, where it tells them
+    apart.
+    """
+    known = grouped((summary.label, more(summary.runs[0])) for summary in summaries)
+    return [
+        replace(summary, label=f"{summary.label} · {more(summary.runs[0])}")
+        if len(set(known[summary.label])) > 1
+        else summary
+        for summary in summaries
+    ]
 
 
 def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
@@ -510,19 +520,39 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
         ConditionRanking(
             condition,
             condition_title(runs, condition),
-            rank({summary.label: _scores(summary, condition) for summary in summaries}),
+            rank(scores_by_case({one.label: one.runs for one in summaries}, condition)),
         )
         for condition in scored_conditions(runs)
         if all(summary.of(condition) is not None for summary in summaries)
     ]
 
 
-def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
-    by_case: dict[str, list[float]] = {}
-    for _, talk in conversations_of(summary.runs, condition):
-        if talk.score is not None:
-            by_case.setdefault(talk.common_case, []).append(talk.score)
-    return by_case
+def scores_by_case(
+    runs: Mapping[str, Sequence[RecordedRun]], condition: Condition
+) -> dict[str, dict[str, list[float]]]:
+    """Return the scores of each agent's runs by case, or by job if that has no cases.
+
+    Only scores on what all agents were tested with count: a case of which an agent lacks some has
+    the others', and one of which nothing is common has none. It stays one case with several
+    personas, and whatever the job file is called.
+    """
+    scored = {
+        agent: [talk for _, talk in conversations_of(own, condition) if talk.score is not None]
+        for agent, own in runs.items()
+    }
+    contents = [{talk.common_content for talk in talks} for talks in scored.values()]
+    common = set.intersection(*contents) if contents else set()
+    case_of: dict[str, str] = {}
+    for talk in chain.from_iterable(scored.values()):
+        case_of.setdefault(talk.common_content, f"{talk.sample.job} {talk.sample.case}")
+    by_agent: dict[str, dict[str, list[float]]] = {}
+    for agent, talks in scored.items():
+        by_case = by_agent[agent] = {}
+        for talk in talks:
+            scores = by_case.setdefault(case_of[talk.common_content], [])
+            if talk.common_content in common and talk.score is not None:
+                scores.append(talk.score)
+    return by_agent
 
 
 RANK = Fields(

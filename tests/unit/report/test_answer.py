@@ -461,7 +461,9 @@ def test_no_model_wins_by_chance(one: list[float], other: list[float], says: str
 
 def test_models_with_different_jobs_are_not_compared() -> None:
     first, second = run_of("a", [0.3] * 3), run_of("b", [0.9] * 3)
-    second = replace(second, started=second.started.model_copy(update={"job_name": "another"}))
+    job = {**second.started.job, "facts": ["another"]}
+    update = {"job_name": "another", "job": job}
+    second = replace(second, started=second.started.model_copy(update=update))
     second.state.started = second.started
     assert "not run on the same jobs" in answer_batch([first, second]).sure
 

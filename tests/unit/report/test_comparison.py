@@ -16,9 +16,10 @@ from rich.console import Console
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.record.events import JobCase
-from bioeval_tui.report.comparison import Comparison, compare, told_apart
+from bioeval_tui.report.comparison import Comparison, are_compared, compare, told_apart
 from bioeval_tui.report.formats.console import print_comparison
 from bioeval_tui.report.gate import GateRules, evaluate
+from bioeval_tui.report.plans import planned
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import counted_words, difference_words
 from bioeval_tui.report.summary import rankings, summarise_runs
@@ -727,7 +728,50 @@ def test_agents_are_ranked_on_cases_with_the_same_contents_only() -> None:
     two = of_cases(*[0.5] * 10, contents=lambda n: "another" if n else "0")
     two.started = {**two.started, "agent": "other"}
     (ranked,) = rankings(summarise_runs([one.loaded(), two.loaded()]))
-    assert (ranked.ranking.cases, ranked.ranking.left_out) == (1, 18)
+    assert (ranked.ranking.cases, ranked.ranking.left_out) == (1, 9)
+
+
+def test_a_case_with_several_personas_is_one_case_for_ranks_and_plans() -> None:
+    def run(agent: str, value: float) -> Recorded:
+        recorded = of_cases(*[value, value - 0.1] * 6)
+        personas = (
+            case.model_copy(update={"name": f"case {n // 2}"})
+            for n, case in enumerate(recorded.started["cases"])
+        )
+        recorded.started = {**recorded.started, "agent": agent, "cases": tuple(personas)}
+        return recorded
+
+    runs = [run("one", 0.9).loaded(), run("other", 0.5).loaded()]
+    (ranked,) = rankings(summarise_runs(runs))
+    assert (ranked.ranking.cases, ranked.ranking.left_out, ranked.enough) == (6, 0, False)
+    assert planned(runs, detect=0.1).cases == 6
+
+
+@pytest.mark.parametrize(
+    ("protocol", "labels"),
+    [("rest", ["host · careful", "host · careless"]), ("openai", ["host"])],
+)
+def test_two_chatbots_of_one_server_are_two_agents(protocol: str, labels: list[str]) -> None:
+    def run(chatbot: str, value: float) -> Recorded:
+        recorded = of_cases(value)
+        target = {"user": "ada", "chatbot": chatbot, "protocol": protocol}
+        job = {**recorded.started["job"], "target": target}
+        recorded.started = {**recorded.started, "agent": "host", "job": job}
+        return recorded
+
+    runs = [run("careful", 0.9).loaded(), run("careless", 0.3).loaded()]
+    assert [summary.label for summary in summarise_runs(runs)] == labels
+
+
+def test_a_job_whose_file_has_another_name_for_another_agent_is_the_same_job() -> None:
+    one, two = of_cases(*[0.9] * 10), of_cases(*[0.5] * 10)
+    two.started = {**two.started, "agent": "other"}
+    two.job = "job of the other"
+    runs = [one.loaded(), two.loaded()]
+    (ranked,) = rankings(summarise_runs(runs))
+    assert (ranked.ranking.cases, ranked.ranking.left_out) == (10, 0)
+    assert are_compared(runs)
+    assert planned(runs, detect=0.1).cases == 10
 
 
 def test_the_command_says_why_nothing_is_compared_and_exits_with_3(tmp_path: Path) -> None:
