@@ -57,7 +57,7 @@ from bioeval_tui.report.formats.console import (
 )
 from bioeval_tui.report.gate import Gate, GateRules, print_checks
 from bioeval_tui.report.plans import print_estimates
-from bioeval_tui.report.result import RunResult, result_of
+from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.summary import condition_title, held_conditions, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines
 
@@ -277,10 +277,14 @@ def _show_outcome(
     """
     prices = load_prices(settings.data_dir / FILE_NAME)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
-    keep_words = shows_words or bool(gate.files)
-    folded = _fold_all(paths, light=not (keep_words or as_json), keep_words=keep_words)
-    states = _print_results(folded, prices, one=len(paths) == 1) if as_json else list(folded)
-    found = [result_of(state, path, prices) for path, state in zip(paths, states, strict=True)]
+    if as_json:
+        folded = _fold_all(paths, keep_words=shows_words or bool(gate.files))
+        states = _print_results(folded, prices, one=len(paths) == 1)
+        found = [result_of(state, path, prices) for path, state in zip(paths, states, strict=True)]
+    else:
+        # As `runs show` reads them: with the words that an answer quotes.
+        found = [load_run(path, prices=prices) if path.exists() else None for path in paths]
+        states = [RunState() if run is None else run.state for run in found]
     runs = [run for run in found if run is not None]
     checked = gate.check(runs)
     out = talk if as_json else plain_console()
@@ -311,12 +315,12 @@ def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def _fold_all(paths: Sequence[Path], *, light: bool, keep_words: bool) -> Iterator[RunState]:
+def _fold_all(paths: Sequence[Path], *, keep_words: bool) -> Iterator[RunState]:
     """Yield the state of each run; unless `keep_words`, drop its messages when the next one is
     asked for.
     """
     for path in paths:
-        state = fold_shown(path, light=light)
+        state = fold_shown(path, light=False)
         yield state
         if not keep_words:
             for conversation in state.conversations.values():

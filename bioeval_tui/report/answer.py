@@ -439,7 +439,9 @@ def _no_score_there(run: RecordedRun, talk: ConversationResult) -> of.NoScoreThe
 
 
 def _absent_agent(talk: ConversationResult) -> ConclusionFinding:
-    """Return whether an agent that never answered was reached."""
+    """Return whether an agent that never answered was reached, or was there before."""
+    if talk.sample.again:
+        return of.AgentGone(_why_unscored(talk))
     tried = [failure for failure in talk.request_failures if failure.peer == "agent"]
     if tried and all(failure.unreachable for failure in tried):
         return of.AgentUnreached(_why_unscored(talk))
@@ -716,13 +718,42 @@ def _score(talk: ConversationResult | None) -> float:
 def _deciding(talk: ConversationResult | None, what: Finding | None = None) -> of.Gain | None:
     """Return what cost a conversation most, of what the answer names if it names any; None if it
     lost nothing.
+
+    Of an assertion that was never met, nothing tells where: a failed task that quotes what the
+    agent said says more.
     """
     if talk is None or not talk.gains:
         return None
     named: set[tuple[str, int]] = set()
     if isinstance(what, of.RunScores):
         named = {(fail.kind, fail.number) for fail in (*what.everywhere, *what.there)}
-    return next((gain for gain in talk.gains if (gain.kind, gain.index) in named), talk.gains[0])
+    most = next((gain for gain in talk.gains if (gain.kind, gain.index) in named), talk.gains[0])
+    if most.kind != "assertion" or _problem(talk, most) or _answer_that_decided(talk, most):
+        return most
+    quoted = (gain for gain in talk.gains if gain.kind == "task" and _quotes_agent(talk, gain))
+    return next(quoted, most)
+
+
+def _problem(talk: ConversationResult, gain: of.Gain) -> str:
+    """Return what kept anyone from looking at what an assertion asks for; empty if nothing did."""
+    check = talk.final_checks.get(gain.index)
+    if check is None:
+        return ""
+    return check.error or ""
+
+
+def _quotes_agent(talk: ConversationResult, gain: of.Gain) -> bool:
+    message = talk.message(lost_points(talk, [gain])[0].message or 0)
+    return message is not None and message.role == "assistant"
+
+
+def _answer_that_decided(talk: ConversationResult, gain: of.Gain) -> int | None:
+    """Return the number of the agent's message after which an assertion fails; None if it was never
+    met, where no message says why.
+    """
+    if _problem(talk, gain):
+        return None
+    return talk.answer_in(rows.decided_in(talk.timelines.get(gain.index, [])))
 
 
 def _why(
@@ -738,9 +769,8 @@ def _why(
     if gain.kind == "task":
         by = _who_judged(run, talk, gain.index)
     elif gain.kind == "assertion":
-        says = sentences.sentence(of.Failing(gain.title))
-        number = talk.answer_in(rows.decided_in(talk.timelines.get(gain.index, [])))
-        number = number or rows.parting(run.state, talk.trial)
+        says = sentences.sentence(of.Failing(gain.title, _problem(talk, gain)))
+        number = _answer_that_decided(talk, gain)
     message, turn, passage = talk.message(number or 0), loss.turn, None
     if message is not None:
         turn = message.turn

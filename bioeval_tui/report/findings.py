@@ -207,6 +207,13 @@ class AgentUnreached(ConclusionFinding):
     cause: str
 
 
+class AgentGone(ConclusionFinding):
+    """An agent that broke off a conversation, and was not there when it was to be held again."""
+
+    outcome: ClassVar[Outcome] = "agent_failed"
+    cause: str
+
+
 class NoConversation(ConclusionFinding):
     """An agent that was reached, and never answered."""
 
@@ -569,9 +576,12 @@ class ModelScores(Finding):
 
 
 class Failing(Finding):
-    """An assertion that fails at the end, where its reason has no room."""
+    """An assertion that fails at the end; `problem` is what kept anyone from looking, of other
+    reasons there is no room for.
+    """
 
     title: str
+    problem: str = ""
 
 
 SaidBy = Literal["judge", "rules", "reviewer", "assertion", "clock", "failures"]

@@ -115,7 +115,6 @@ TEXTS: dict[type, str] = {
     of.SeedNotApplied: "seed {0.number} was not applied: {0.detail}",
     of.SetupFailed: "setup {0.number} failed: {0.error}",
     of.NotScored: "not scored: {0.reason}",
-    of.Failing: "{0.title:title} fails",
     of.NothingSubmitted: "Nothing was submitted for {0.task}.",
     of.NothingPaired: "Nothing can be concluded: no pair of conversations has both scores.",
     of.RehearsalCompared: "one of the runs is a rehearsal",
@@ -132,6 +131,7 @@ TEXTS: dict[type, str] = {
     " result.",
     of.NothingScored: "{0.place:Conversation} nothing was scored, so the run has no result.",
     of.AgentUnreached: "The agent could not be reached, so nothing was measured.",
+    of.AgentGone: "The agent broke off the conversation and was gone, so nothing was measured.",
     of.NoConversation: "No conversation took place, so nothing was measured.",
     of.NoScoreAnywhere: "No conversation has a score.",
     of.NoScoreThere: "{0.place:Conversation} the agent has no score.",
@@ -380,7 +380,7 @@ def _decided(finding: of.Decided) -> str:
     parts = [finding.agent, trial, side_words(finding.place.side)]
     if finding.place.turn:
         parts.append(f"turn {finding.place.turn}")
-    says = _short(finding.says, LONGEST_SAYS)
+    says = _short(finding.says, LONGEST_SAYS if finding.quoted else LONGEST_DETAIL)
     if finding.said_by not in ("clock", "failures"):
         says = f"{finding.said_by}: {says}"
     text = ", ".join(filter(None, (*parts, says)))
@@ -480,7 +480,13 @@ def cause(finding: of.ConclusionFinding) -> str:
             return sentence(finding)
         case of.CouldNotStart():
             return _short(finding.detail or "no reason was recorded")
-        case of.AgentUnreached() | of.NoConversation() | of.NoScoreAnywhere() | of.NoScoreThere():
+        case (
+            of.AgentUnreached()
+            | of.AgentGone()
+            | of.NoConversation()
+            | of.NoScoreAnywhere()
+            | of.NoScoreThere()
+        ):
             return _short(finding.cause)
     return ""
 
@@ -519,6 +525,7 @@ SURE: dict[type, str] = {
     of.CouldNotStart: _NOTHING,
     of.NothingScored: _NOTHING,
     of.AgentUnreached: _NOTHING,
+    of.AgentGone: _NOTHING,
     of.NoConversation: _NOTHING,
     of.EvaluatorFailures: "no: this says nothing about the agent; the simulated user is at fault",
     of.JudgeFailures: "no: there is no verdict; the conversations are kept and can be judged again",
@@ -970,6 +977,14 @@ def _gain(finding: of.Gain) -> str:
 def _task_fell_short(finding: of.TaskFellShort) -> str:
     reason = finding.reason or f"{finding.judged}, no reason is recorded"
     return _loss(f"“{finding.title}”: {reason}")
+
+
+@write.register
+def _failing(finding: of.Failing) -> str:
+    if not finding.problem:
+        return f"{_title(finding.title)} fails"
+    title = shorten(finding.title, LONGEST_FAIL)
+    return f"“{title}” fails: {shorten(clean_line(finding.problem), LONGEST_SAYS)}"
 
 
 @write.register

@@ -610,6 +610,10 @@ class JobRun:
                     detail=conversation.session.mixed,
                     ways=APART,
                 )
+            if ending.never_held and before is not None:
+                where = f"the connection to the agent broke at message {before.broken_at}"
+                detail = f"{where}, and when it was held again: {ending.detail}"
+                ending = ending.model_copy(update={"detail": detail})
             if ending.broken_at and before is None:
                 why_not = self.parts.may_begin()
                 if why_not is None:

@@ -561,6 +561,24 @@ def test_a_medal_table_has_an_answer() -> None:
     assert answer_medals([]).what == "Nothing is graded."
 
 
+def test_an_assertion_that_was_never_met_quotes_nothing_that_does_not_show_why() -> None:
+    failing = Recorded([Talk(holds=(False,), says="a right answer")], [Talk()]).loaded()
+    assert "“check 1” fails" in failing.answer.why
+    assert "—" not in failing.answer.why, "no message of it says why"
+    assert failing.answer.passage is None
+
+
+def test_an_assertion_that_could_not_be_looked_at_says_so() -> None:
+    recorded = Recorded([Talk(holds=(False,))], [Talk()])
+    state = recorded.loaded().state
+    talk = state.conversation("withheld")
+    assert talk is not None
+    error = "127.0.0.1:8081 answered something that is not JSON where JSON was expected"
+    talk.final_checks[0] = talk.final_checks[0].model_copy(update={"error": error})
+    found = replace(recorded.loaded(), state=state).answer
+    assert found.why.endswith(f"assertion: “check 1” fails: {error}")
+
+
 def test_a_batch_without_a_score_says_why_and_what_can_be_done() -> None:
     failed = Talk(reason="agent_failed", latencies_ms=(), tasks=None)
     runs = [Recorded([failed], [failed], "dose", f"20260102-030405-{at}").loaded() for at in "ab"]

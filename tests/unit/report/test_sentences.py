@@ -137,6 +137,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "result."),
     (of.AgentUnreached("connection refused."),
         "The agent could not be reached, so nothing was measured."),
+    (of.AgentGone("503"), "The agent broke off the conversation and was gone, so nothing was "
+        "measured."),
     (of.NoConversation("503"), "No conversation took place, so nothing was measured."),
     (of.EvaluatorFailures(of.Breakdown(ONE, "leak: x"), None),
      "The simulated user stepped out of its role at turn 3 in the conversation without the facts "
@@ -215,6 +217,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.ControlsOf((("large", of.NoControl()),)),
         "not told apart from the longer talk: no trial has all three scores"),
     (of.Failing("a reminder exists"), "“a reminder exists” fails"),
+    (of.Failing("a reminder exists", "bot answered something that is not JSON"),
+        "“a reminder exists” fails: bot answered something that is not JSON"),
     (of.Decided(of.TalkPlace(WITHOUT, "", 5), "Take two.", "judge", "says never two at once"),
      "without the facts, turn 5, judge: says never two at once — “Take two.”"),
     (of.Decided(of.TalkPlace(WITHOUT, "trial 2", None), "", "clock", "slow answers", agent="small"),
@@ -700,6 +704,7 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.CouldNotStart(""), "no: nothing was measured"),
     (of.NothingScored(FIRST), "no: nothing was measured"),
     (of.AgentUnreached("refused"), "no: nothing was measured"),
+    (of.AgentGone("503"), "no: nothing was measured"),
     (of.NoConversation("503"), "no: nothing was measured"),
     (of.EvaluatorFailures(of.Breakdown(ONE, "x"), None),
         "no: this says nothing about the agent; the simulated user is at fault"),
@@ -841,6 +846,7 @@ STEPS: list[tuple[NextFinding, str, str, str]] = [
 CAUSES: list[tuple[ConclusionFinding, str]] = [
     (of.CouldNotStart(""), "no reason was recorded"),
     (of.AgentUnreached("connection refused."), "connection refused"),
+    (of.AgentGone("it broke at message 3."), "it broke at message 3"),
     (of.NoScoreAnywhere("assertion not measured"), "assertion not measured"),
     (of.AgentBroke(None, None, ()), ""),
     (of.NoRunMeasured(), ""),

@@ -388,6 +388,21 @@ async def test_a_conversation_whose_connection_broke_is_held_again_once(
         assert "broke twice, at message 3, then at message 5" in talk.ended.detail
 
 
+async def test_an_agent_that_dies_in_the_middle_is_not_said_never_to_have_been_there() -> None:
+    refused = PeerError("agent", "bot refused the connection", unreachable=True)
+    both = ("withheld", "supplied")
+    agents = {name: FakeAgent(["hi", reset(), refused]) for name in both}
+    evaluators = {name: FakeEvaluator(["do it"]) for name in both}
+    state = await Stage(job(), agents=agents, evaluators=evaluators).run()
+    result = result_of(state)
+    assert result is not None
+    assert result.answer.what.startswith("The agent broke off the conversation and was gone")
+    assert result.answer.why == (
+        "the connection to the agent broke at message 3, and when it was held again: bot refused"
+        " the connection"
+    )
+
+
 async def test_a_connection_that_broke_before_the_first_answer_is_made_once_more_too() -> None:
     agent = FakeAgent([reset(), "hi", "done"])
     state = await Stage(
