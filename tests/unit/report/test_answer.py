@@ -573,7 +573,7 @@ def test_an_assertion_that_could_not_be_looked_at_says_so() -> None:
     state = recorded.loaded().state
     talk = state.conversation("withheld")
     assert talk is not None
-    error = "127.0.0.1:8081 answered something that is not JSON where JSON was expected"
+    error = "127.0.0.1:8081 answered something that is not JSON"
     talk.final_checks[0] = talk.final_checks[0].model_copy(update={"error": error})
     found = replace(recorded.loaded(), state=state).answer
     assert found.why.endswith(f"assertion: “check 1” fails: {error}")
