@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,11 +47,25 @@ def missing_columns(columns: Sequence[str], needed: Sequence[str]) -> list[Probl
     has = ", ".join(clean_line(str(name), 40) for name in list(columns)[:10]) or "no columns"
     if len(columns) > 10:
         has += f", … ({len(columns) - 10} more)"
-    return [
-        _problem(f"column `{name}` is missing; the file has {has}{meant(name, columns)}", name)
-        for name in dict.fromkeys(needed)
-        if name not in columns
-    ]
+    missing = [name for name in dict.fromkeys(needed) if name not in columns]
+    hint = ""
+    if len(missing) == len(set(needed)) and any(map(_is_number, columns)):
+        # once, and not for each column
+        hint = "; its first line has values: is the header line missing?"
+    problems = []
+    for name in missing:
+        sentence = f"column `{name}` is missing; the file has {has}{meant(name, columns)}{hint}"
+        problems.append(_problem(sentence, name))
+        hint = ""
+    return problems
+
+
+def _is_number(name: Any) -> bool:
+    try:
+        float(name)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 _AROUND = " \t\r\n\xa0\ufeff\u200b\"'`“”‘’"
@@ -139,15 +154,25 @@ _WHOLE = re.compile(r"\A[+-]?[0-9]{1,18}\Z")
 
 
 class RowNames(NamedTuple):
-    """How a sentence names the rows of a file: `noun` and the number of the first row."""
+    """How a sentence names the rows of a file: `noun` and the number of the first row.
+
+    `given` has the number of each row where they do not follow each other.
+    """
 
     noun: str
     first: int
     note: str = ""
+    given: tuple[int, ...] = ()
+
+    def number(self, row: int) -> int:
+        """Return the number of a row, which is counted from 0."""
+        if self.given:
+            return self.given[row]
+        return int(row) + self.first
 
     def where(self, rows: Sequence[int] | NDArray[Any]) -> str:
         """Return where `rows`, counted from 0, are: `line 3` or `lines 3, 7`."""
-        numbers = examples([int(row) + self.first for row in rows[:FIRST]], len(rows))
+        numbers = examples([self.number(row) for row in rows[:FIRST]], len(rows))
         noun = self.noun
         if len(rows) > 1:
             noun += "s"
@@ -171,15 +196,19 @@ def numbers(
     if values.dtype.kind not in "iufb":
         readable = column.mask(column.astype(str).str.contains(HUGE_EXPONENT))
         values = pd.to_numeric(readable, errors="coerce")
-        text = np.flatnonzero(values.isna().to_numpy() & ~blank)
-        if len(text):
-            shown = clean_line(str(column.iloc[int(text[0])]), 40)
-            sentence = (
-                f"column `{name}` must contain numbers, found `{shown}` in {names.where(text[:1])}"
-            )
-            if len(text) > 1:
-                sentence += f"; {names.where(text)}"
-            problems.append(_problem(sentence, name, int(text[0]) + names.first))
+        unread = np.flatnonzero(values.isna().to_numpy() & ~blank)
+        is_huge = np.array([_is_huge(column.iloc[row]) for row in unread], bool)
+        for rows, what in (
+            (unread[~is_huge], "must contain numbers, found"),
+            (unread[is_huge], f"has a number beyond {sys.float_info.max:.1e}, the greatest,"),
+        ):
+            if not len(rows):
+                continue
+            shown = clean_line(str(column.iloc[int(rows[0])]), 40)
+            sentence = f"column `{name}` {what} `{shown}` in {names.where(rows[:1])}"
+            if len(rows) > 1:
+                sentence += f"; {names.where(rows)}"
+            problems.append(_problem(sentence, name, names.number(rows[0])))
     floats = values.to_numpy(dtype=np.float64)
     faults = {"has no value (NaN)": blank, "is infinite": np.isinf(floats)}
     if in_unit:
@@ -188,10 +217,18 @@ def numbers(
         rows = np.flatnonzero(mask)
         if len(rows):
             sentence = f"column `{name}` {what} in {names.where(rows)}"
-            problems.append(_problem(sentence, name, int(rows[0]) + names.first))
+            problems.append(_problem(sentence, name, names.number(rows[0])))
     if problems:
         return None, problems
     return floats, []
+
+
+def _is_huge(cell: Any) -> bool:
+    """Whether a cell is a number that is too large for one, such as `1e999`."""
+    try:
+        return math.isinf(float(cell)) and any(map(str.isdigit, str(cell)))
+    except (TypeError, ValueError):
+        return False
 
 
 class Coverage(NamedTuple):
@@ -295,7 +332,7 @@ def labels(
     missing = np.flatnonzero(column.isna().to_numpy())
     if len(missing):
         sentence = f"column `{name}` has no value in {names.where(missing)}"
-        return None, [_problem(sentence, name, int(missing[0]) + names.first)]
+        return None, [_problem(sentence, name, names.number(missing[0]))]
     if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype.kind in "fb":
         column = column.astype(column.cat.categories.dtype)
     if column.dtype.kind == "f" and (column == column.round()).all():

@@ -8,6 +8,7 @@ it to a score.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,6 +18,7 @@ import pandas as pd
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, plural
+from bioeval_tui.grade.csv_lines import lines_of_rows, why_not_csv
 from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grade.score_numbers import better_words, numpy_round
@@ -67,7 +69,8 @@ class Ranking:
     """The place of a score on a leaderboard; `score` None means that there is no valid score.
 
     Thresholds are scores. `position` counts from 1: one more than the entries strictly better.
-    `percentile` is the share of entries strictly worse × 100, one decimal.
+    `beaten` is the number of entries strictly worse, and `percentile` their share × 100, one
+    decimal.
     """
 
     score: float | None
@@ -81,6 +84,7 @@ class Ranking:
     above_median: bool = False
     percentile: float | None = None
     position: int | None = None
+    beaten: int | None = None
     next_medal: str | None = None
     score_needed: float | None = None
 
@@ -143,6 +147,7 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
         above_median=bool(sign * score > sign * median),
         percentile=numpy_round(worse / size * 100, 1),
         position=better + 1,
+        beaten=worse,
         next_medal=next_medal,
         score_needed=needed,
     )
@@ -236,9 +241,17 @@ def build_leaderboard(
     return Leaderboard(np.sort(known), lower, tuple(warnings), self_trained)
 
 
-def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]:
+def scores_of(
+    frame: Any, path: Path | str, task_id: str, lines: Sequence[int] = ()
+) -> NDArray[np.float64]:
     """Return the `score` column of a leaderboard's DataFrame as an array of shape (entries,), in
     file order.
+
+    Args:
+        frame: the leaderboard.
+        path: where it was read from, for sentences.
+        task_id: the task that it is for.
+        lines: the line of each row in the file; by default one a row, below the header.
 
     Raises:
         InputError: the column is missing, empty or not numeric; the sentence names task and file.
@@ -258,9 +271,8 @@ def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]
                 float(value)
             except (TypeError, ValueError):
                 shown = clean_line(str(value), 40)
-                raise InputError(
-                    f"{where}, line {row + 2}: score `{shown}` is not a number"
-                ) from None
+                line = lines[row] if lines else row + 2
+                raise InputError(f"{where}, line {line}: score `{shown}` is not a number") from None
     values: NDArray[np.float64] = column.to_numpy(dtype=np.float64)
     if np.isnan(values).all():
         raise InputError(f"{where} is empty: no row has a score")
@@ -281,16 +293,22 @@ def load_leaderboard(
     Raises:
         InputError: there is no such file, or it cannot be read as a leaderboard.
     """
+    data = b""
     try:
-        if other := other_format(path.read_bytes()):
+        data = path.read_bytes()
+        if other := other_format(data):
             raise InputError(f"the leaderboard of {task_id} ({path}) cannot be read: it is {other}")
         frame = read_as_published(path)
     except FileNotFoundError:
         raise InputError(f"the leaderboard of {task_id} is missing: {path}") from None
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError, OSError) as error:
+    except (pd.errors.EmptyDataError, UnicodeDecodeError, OSError) as error:
         reason = clean_line(str(error), 200)
         raise InputError(
             f"the leaderboard of {task_id} ({path}) cannot be read: {reason}"
         ) from None
-    scores = scores_of(frame, path, task_id)
+    except pd.errors.ParserError as error:
+        raise InputError(
+            f"the leaderboard of {task_id} ({path}) cannot be read: {why_not_csv(error, data)}"
+        ) from None
+    scores = scores_of(frame, path, task_id, lines_of_rows(data, len(frame)))
     return build_leaderboard(scores, is_lower_better, self_trained=self_trained, partial=partial)

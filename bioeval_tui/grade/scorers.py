@@ -18,6 +18,7 @@ import pandas as pd
 from bioeval_tui.base.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.grade import alignment, expected_tables, tables
 from bioeval_tui.grade.answers import AnswersPart, MetricSpec
+from bioeval_tui.grade.csv_lines import lines_of_rows
 from bioeval_tui.grade.order import Difference, ExpectedForm
 from bioeval_tui.grade.resampling import Draws, draws
 from bioeval_tui.grade.tables import read_answers, read_frame
@@ -320,7 +321,7 @@ class CsvScorer:
             columns = expected_tables.read_expected(path.read_bytes(), self._quick)
             if columns is not None:
                 return columns
-        predicted, problems = self._aligned(read_frame(path, self.spec.id))
+        predicted, problems = self._aligned_file(path)
         if problems:
             raise alignment.invalid(problems)
         return predicted
@@ -378,7 +379,7 @@ class CsvScorer:
     def examine(self, path: Path) -> list[Problem]:
         """Return every finding about columns, ids and values."""
         try:
-            return self._aligned(read_frame(path, self.spec.id))[1]
+            return self._aligned_file(path)[1]
         except InvalidSubmissionError as error:
             return list(error.problems) or [Problem(str(error))]
 
@@ -395,7 +396,18 @@ class CsvScorer:
             return scores[0]
         return np.float64(np.mean(scores))
 
-    def _aligned(self, frame: pd.DataFrame) -> tuple[list[Any], list[Problem]]:
+    def _aligned_file(self, path: Path) -> tuple[list[Any], list[Problem]]:
+        frame = read_frame(path, self.spec.id)
+        predicted, problems = self._aligned(frame)
+        if any(problem.line for problem in problems):
+            lines = lines_of_rows(path.read_bytes(), len(frame))
+            if lines:
+                return self._aligned(frame, alignment.LINES._replace(given=lines))
+        return predicted, problems
+
+    def _aligned(
+        self, frame: pd.DataFrame, names: alignment.RowNames = alignment.LINES
+    ) -> tuple[list[Any], list[Problem]]:
         spec = self.spec
         frame = frame.rename(columns=str)
         if not len(frame.columns):
@@ -403,18 +415,17 @@ class CsvScorer:
         problems = alignment.missing_columns(list(frame.columns), [spec.id, *spec.predictions])
         if frame.index.dtype.kind != "i" or (len(frame) and frame.index[-1] != len(frame) - 1):
             # pandas reads the surplus as row names and shifts every column by one.
+            line = names.number(0)
             problems.insert(
-                0, Problem("line 2 has more fields than the header has columns", line=2)
+                0, Problem(f"line {line} has more fields than the header has columns", line=line)
             )
         where = None
         if spec.id in frame.columns:
             ids = frame[spec.id]
             blank = np.flatnonzero(ids.isna().to_numpy())
             if len(blank):
-                lines = alignment.examples([int(row) + 2 for row in blank[:5]], len(blank))
-                problems.append(
-                    Problem(f"column `{spec.id}` has no id in line {lines}", line=int(blank[0]) + 2)
-                )
+                sentence = f"column `{spec.id}` has no id in {names.where(blank)}"
+                problems.append(Problem(sentence, line=names.number(blank[0])))
             handed_in = alignment.as_index(ids.dropna(), self._expected)
             expected = alignment.as_index(self._expected, pd.Index(ids.dropna()))
             where, differences = alignment.compare_names(handed_in, expected, "id", spec.id)
@@ -433,16 +444,18 @@ class CsvScorer:
         for name in spec.predictions:
             if name not in frame.columns:
                 continue
-            values, found_problems = self._predictions(frame[name], name)
+            values, found_problems = self._predictions(frame[name], name, names)
             problems += found_problems
             if values is not None and where is not None and not problems:
                 columns.append(np.asarray(values)[where])
         return columns, problems
 
-    def _predictions(self, column: pd.Series, name: str) -> tuple[Any, list[Problem]]:
+    def _predictions(
+        self, column: pd.Series, name: str, names: alignment.RowNames
+    ) -> tuple[Any, list[Problem]]:
         if self.spec.metric.kind == "label":
-            return alignment.labels(column, name)
-        return alignment.numbers(column, name, in_unit=self.spec.metric.in_unit)
+            return alignment.labels(column, name, names)
+        return alignment.numbers(column, name, in_unit=self.spec.metric.in_unit, names=names)
 
 
 def _problems_of_ids(ids: pd.Series, name: str) -> list[Problem]:

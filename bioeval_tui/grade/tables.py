@@ -18,6 +18,7 @@ import pandas as pd
 
 from bioeval_tui.base.errors import InvalidSubmissionError
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.grade.csv_lines import why_not_csv
 from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.plain_tables import read_plain
 from bioeval_tui.grade.published_tables import pandas_version
@@ -103,7 +104,7 @@ def _read(path: Path, data: bytes) -> pd.DataFrame:
         ) from None
     except (pd.errors.ParserError, ValueError, OverflowError) as error:
         raise InvalidSubmissionError(
-            f"{path.name} is not a CSV file: {clean_line(str(error), 200)}"
+            f"{path.name} is not a CSV file: {why_not_csv(error, data)}"
         ) from None
 
 

@@ -11,9 +11,10 @@ import pytest
 import yaml
 from scipy import sparse
 
+from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.outcomes import NotGradedError
-from bioeval_tui.grading import Registry, grade_submission
+from bioeval_tui.grading import Registry, grade_submission, load_leaderboard
 
 ANSWERS = "id,y\n" + "".join(f"p{n},{n}.5\n" for n in range(8))
 
@@ -74,13 +75,59 @@ def test_only_the_first_five_examples_are_named(tasks) -> None:
         ("name,y\np0,1\n", "column `id` is missing; the file has name, y"),
         ("id,Y\np0,1\n", "column `y` is missing; the file has id, Y"),
         ("id,y\n,1\n", "column `id` has no id in line 2"),
-        ('id,y\n"p0,1\n', "is not a CSV file"),
-        ("id,y\np0,1\np1,1,2\n", "is not a CSV file"),
+        (
+            'id,y\np0,1\n\n"p1,1\n',
+            "submission.csv is not a CSV file: the quote that opens in line 4 is never closed",
+        ),
+        (
+            "id,y\n\np0,1\np1,1,2\n",
+            "submission.csv is not a CSV file: line 4 has 3 fields where 2 are expected",
+        ),
+        (
+            'id,y\n"p\n0",1\np1,1,2\n',
+            "submission.csv is not a CSV file: line 4 has 3 fields where 2 are expected",
+        ),
         ("id,y\np0,1,2,3\np1\n", "line 2 has more fields than the header has columns"),
+        ("id,y\n\np0,1,2,3\np1\n", "line 3 has more fields than the header has columns"),
+        (
+            "p0,0.5\np1,1.5\n",
+            "column `id` is missing; the file has p0, 0.5; its first line has values: is the header"
+            " line missing?",
+        ),
+        ("p0,0.5\np1,1.5\n", "column `y` is missing; the file has p0, 0.5"),
+        (
+            "id,y\np0,1e999\np1,x\np2,-1e400\n",
+            "column `y` has a number beyond 1.8e+308, the greatest, `1e999` in line 2; lines 2, 4",
+        ),
+        ("id,y\np0,1e999\np1,x\n", "column `y` must contain numbers, found `x` in line 3"),
+        ("id,y\n\n  \np0,1\n\np1,x\n", "must contain numbers, found `x` in line 6"),
+        ("id,y\r\n\r\n\r\np0,1\r\np1,\r\n", "has no value (NaN) in line 5"),
+        ('id,y,note\np0,1,"two\n\nlines"\np1,x,\n', "must contain numbers, found `x` in line 5"),
+        ('id,y\n"p0",1\n\np1,inf\n', "column `y` is infinite in line 4"),
+        ("id,y\n\n,1\n\n,2\n", "column `id` has no id in lines 3, 5"),
     ],
 )
 def test_each_kind_of_invalid_csv_has_its_own_message(tasks, text: str, finding: str) -> None:
-    assert any(finding in message for message in findings(tasks, text))
+    found = findings(tasks, text)
+    whole = [message for message in found if message == finding]
+    assert whole or any(finding in message for message in found), found
+
+
+def test_labels_without_a_value_are_named_by_the_lines_of_the_file(tasks) -> None:
+    grader = {"name": "a", "metric": "accuracy", "id": "id", "target": "y"}
+    found = findings(tasks, "id,y\n\na,x\n\nb,\n", answers="id,y\na,x\nb,y\n", grader=grader)
+    assert found == ["column `y` has no value in line 5"]
+
+
+def test_a_leaderboard_is_named_by_the_lines_of_its_file(tmp_path: Path) -> None:
+    board = tmp_path / "leaderboard.csv"
+    for text, reason in (
+        ("score\n\n0.5\n\nx\n", "line 5: score `x` is not a number"),
+        ("score,by\n\n0.5,a\n0.4,b,c\n", "cannot be read: line 4 has 3 fields where 2 are"),
+    ):
+        board.write_text(text)
+        with pytest.raises(InputError, match=reason):
+            load_leaderboard(board, "lab/task")
 
 
 def test_text_that_is_not_utf_8_names_the_line(tasks) -> None:
