@@ -443,6 +443,7 @@ class TaskGrading:
             agent=agent,
             metric=clean_line(str(self.task.grader.name), 60),
             leaderboard_position=ranking.position,
+            entries_beaten=ranking.beaten,
             error=error,
             grader_seconds=seconds,
             score_needed=ranking.score_needed,

@@ -44,6 +44,33 @@ def numpy_round(value: float, decimals: int) -> float:
     return product
 
 
+def exact_percentile(
+    rounded: float | None, size: int | None, beaten: int | None = None
+) -> float | None:
+    """Return a percentile (0 to 100) before it was rounded to one decimal; None without one.
+
+    A mean of rounded percentiles may differ in its own decimal from the mean.
+
+    Args:
+        rounded: the percentile as reports have it.
+        size: the number of entries of the leaderboard; None if unknown.
+        beaten: how many of them are worse. Reports of other programs do not say; then it is the
+            number that comes nearest, of up to 1,000 entries the only one.
+    """
+    if rounded is None or not size:
+        return rounded
+    if beaten is None:
+        beaten = round(rounded / 100 * size)
+    exact = beaten / size * 100
+    if abs(exact - rounded) > _MOST_ROUNDED:
+        return rounded  # a report whose numbers contradict each other
+    return exact
+
+
+_MOST_ROUNDED = 0.0501
+"""By how much a percentile differs from its rounded one at most, and a rest of binary fractions."""
+
+
 def threshold_words(value: float) -> str:
     """Return a threshold in the decimals that scores have."""
     return f"{value:.5f}".rstrip("0").rstrip(".")

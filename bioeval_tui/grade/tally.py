@@ -47,7 +47,7 @@ class Tally:
     in_doubt: int = 0
     """How many have a score that is in doubt."""
     percentiles: list[float] = field(default_factory=list)
-    """Of the valid ones on a task with a leaderboard."""
+    """Of the valid ones on a task with a leaderboard, before their published rounding."""
 
     @classmethod
     def of(cls, reports: Iterable[TaskReport | None], not_graded: int = 0) -> Self:
@@ -71,8 +71,8 @@ class Tally:
         self.in_doubt += bool(report.doubts)
         self.above_median += report.above_median
         self.beats_human += bool(report.beats_human)
-        if report.leaderboard_percentile is not None:
-            self.percentiles.append(report.leaderboard_percentile)
+        if report.percentile is not None:
+            self.percentiles.append(report.percentile)
 
     @property
     def invalid(self) -> int:

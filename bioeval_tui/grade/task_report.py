@@ -26,7 +26,7 @@ from bioeval_tui.grade.report_fields import (
     yes_or_no,
     yes_or_none,
 )
-from bioeval_tui.grade.score_numbers import rows_words
+from bioeval_tui.grade.score_numbers import exact_percentile, rows_words
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.uncertainty import Uncertainty
 
@@ -88,6 +88,16 @@ class TaskReport:
         if self.created_at is None:
             return ""
         return self.created_at.isoformat()
+
+    @property
+    def percentile(self) -> float | None:
+        """The percentile (0 to 100) before its published rounding, which means are taken of; None
+        without one.
+        """
+        beaten = None
+        if self.extra is not None:
+            beaten = self.extra.entries_beaten
+        return exact_percentile(self.leaderboard_percentile, self.leaderboard_size, beaten)
 
     @property
     def place_words(self) -> str:
@@ -302,17 +312,19 @@ class ReportExtra:
 
     `metric` names the score; `score_needed` is the score at which the next better medal begins;
     `error` says why a submission is invalid; `leaderboard_position` is the place the score would
-    take, counting from 1; `environment` names the Python and the packages that graded;
-    `leaderboard` says where the board comes from. `looks` is how many different submissions have
-    been scored with these answers by now, `agent_looks` how many of this agent. The score is over
-    `rows_scored` of the answers' `rows_expected` rows; None if that is unknown. `part` is `public`
-    or `private` if the answers are a part of a task's. `doubts` say why the score of a grader with
-    code may not be what the predictions deserve; their sentences are among the `warnings`, too.
+    take, counting from 1, and `entries_beaten` how many of the board are worse. `environment` names
+    the Python and the packages that graded; `leaderboard` says where the board comes from. `looks`
+    is how many different submissions have been scored with these answers by now, `agent_looks` how
+    many of this agent. The score is over `rows_scored` of the answers' `rows_expected` rows; None
+    if that is unknown. `part` is `public` or `private` if the answers are a part of a task's.
+    `doubts` say why the score of a grader with code may not be what the predictions deserve; their
+    sentences are among the `warnings`, too.
     """
 
     agent: str | None = None
     metric: str | None = None
     leaderboard_position: int | None = None
+    entries_beaten: int | None = None
     error: str | None = None
     grader_seconds: float | None = None
     score_needed: float | None = None
@@ -391,6 +403,7 @@ _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
     "agent": text_or_none,
     "metric": text_or_none,
     "leaderboard_position": count_or_none,
+    "entries_beaten": count_or_none,
     "error": text_or_none,
     "grader_seconds": number_or_none,
     "score_needed": number_or_none,

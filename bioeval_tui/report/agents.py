@@ -60,11 +60,11 @@ class AgentStanding:
     exclude them.
 
     Each is the mean over tasks of the mean over a task's submissions. Percentiles are None where
-    none is known, which is then also said of `rank`; `percentiles` is the number of valid
-    submissions that have one. `rank` is among the agents with percentiles, on the tasks that all of
-    them have. `behind` is the paired difference in percentile between the next better agent and
-    this one, on the tasks that both have. `in_doubt` has the task and the reason of each score in
-    doubt. The fields are the keys of `medals --agents --json`.
+    none is known; `percentiles` is the number of valid submissions that have one. `rank` is among
+    the agents with percentiles, on the tasks that all of them have; None for other agents, and with
+    fewer than ten such tasks. `behind` is the paired difference in percentile between the next
+    better agent and this one, on the tasks that both have. `in_doubt` has the task and the reason
+    of each score in doubt. The fields are the keys of `medals --agents --json`.
     """
 
     agent: str
@@ -152,7 +152,8 @@ PrintedStanding = Annotated[
     Field(
         description=(
             "An agent over its tasks, as `medals --agents --json` prints it. Ranks and intervals"
-            " are [low, high], ranks None where no percentile is known."
+            " are [low, high], ranks None where no percentile is known, or with fewer than ten"
+            " tasks that all agents have."
         )
     ),
 ]
@@ -169,17 +170,16 @@ class Standings:
     """All agents, the highest percentile first, then those without one, the largest share of medals
     first.
 
-    `shared` tasks are those that every agent with percentiles has.
+    `basis` is what the ranks rest on; with too few tasks that all have, no agent has one.
     """
 
     agents: tuple[AgentStanding, ...]
-    shared: int
+    basis: AgentRanksBasis
 
     @property
     def words(self) -> str:
         """The basis of the ranks."""
-        unranked = tuple(one.agent for one in self.agents if one.rank is None)
-        return sentence(AgentRanksBasis(self.shared, FEWEST_UNITS, unranked, len(self.agents)))
+        return sentence(self.basis)
 
 
 def agent_entry(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
@@ -187,7 +187,7 @@ def agent_entry(agent: str, task_id: str, report: TaskReport | None) -> AgentEnt
     if report is None or not report.valid_submission:
         return AgentEntry(agent, task_id, None, medal=False, graded=False)
     return AgentEntry(
-        agent, task_id, report.leaderboard_percentile, report.medal is not None,
+        agent, task_id, report.percentile, report.medal is not None,
         report.rows_missing > 0,
         report.doubt_words,
     )  # fmt: skip
@@ -213,12 +213,7 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
         for agent, tasks in by_agent.items()
     }
     graded = {agent: _percentiles(tasks, others_as_zero=False) for agent, tasks in by_agent.items()}
-    ranking, ranking_graded = (
-        rank({agent: values for agent, values in found.items() if values})
-        for found in (everything, graded)
-    )
-    ranks = {one.name: one for one in ranking.ranks}
-    ranks_graded = {one.name: one for one in ranking_graded.ranks}
+    ranks, ranks_graded = _ranks(everything), _ranks(graded)
     shares = {agent: _medals(tasks).value for agent, tasks in by_agent.items()}
 
     def standing_order(agent: str) -> tuple[bool, float, bool, float, str]:
@@ -236,7 +231,17 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
                 (ranks.get(agent), ranks_graded.get(agent)), before,
             )
         )  # fmt: skip
-    return Standings(tuple(ranked), ranking.cases)
+    return Standings(tuple(ranked), ranks_basis(entries))
+
+
+def _ranks(percentiles: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str, AgentRank]:
+    """Return the ranks of the agents with percentiles; none with too few tasks that all of them
+    have.
+    """
+    ranking = rank({agent: values for agent, values in percentiles.items() if values})
+    if ranking.cases < FEWEST_UNITS:
+        return {}
+    return {one.name: one for one in ranking.ranks}
 
 
 def ranks_basis(entries: Iterable[AgentEntry]) -> AgentRanksBasis:

@@ -461,7 +461,7 @@ def board_dict(found: Board) -> PrintedBoard:
         "ranks_by_rater": {
             rater: [RANK.of(one) for one in ranking.ranks]
             for rater, ranking in found.by_rater.items()
-            if found.has_ranks
+            if found.has_ranks and ranking.cases >= FEWEST_UNITS
         },
         "alpha": found.alpha,
         "pairs": [

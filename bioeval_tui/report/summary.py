@@ -558,9 +558,15 @@ def scores_by_case(
 RANK = Fields(
     AgentRank,
     called="PrintedRank",
-    about="One agent's place, and the best and worst that it may have.",
+    about=(
+        "One agent's place, and the best and worst that it may have; None with fewer than ten cases"
+        " that all agents have."
+    ),
     named={"agent": "name"},
     mean=float | None,
+    place=int | None,
+    best=int | None,
+    worst=int | None,
 )
 
 
@@ -574,6 +580,13 @@ class PrintedRanking(TypedDict):
     agents: list[Annotated[dict[str, Any], RANK]]
 
 
+def no_ranks(enough: bool) -> dict[str, None]:
+    """Return what JSON says in place of an agent's ranks where there are too few cases for any."""
+    if enough:
+        return {}
+    return dict.fromkeys(("place", "best", "worst"))
+
+
 def ranking_dicts(rankings: Sequence[ConditionRanking]) -> list[PrintedRanking]:
     """Return rankings for JSON."""
     return [
@@ -582,7 +595,7 @@ def ranking_dicts(rankings: Sequence[ConditionRanking]) -> list[PrintedRanking]:
             "cases": one.ranking.cases,
             "left_out": one.ranking.left_out,
             "note": one.note,
-            "agents": [RANK.of(each) for each in one.ranking.ranks],
+            "agents": [RANK.of(each, **no_ranks(one.enough)) for each in one.ranking.ranks],
         }
         for one in rankings
     ]

@@ -39,7 +39,7 @@ from bioeval_tui.base.portable import lock
 from bioeval_tui.base.text import plural
 from bioeval_tui.grade.outcome_json import report_text
 from bioeval_tui.grade.published_totals import ReportTotals
-from bioeval_tui.grade.score_numbers import numpy_round
+from bioeval_tui.grade.score_numbers import exact_percentile, numpy_round
 from bioeval_tui.grade.submissions import Submission, SubmissionList
 from bioeval_tui.grade.tally import percentile_with_zeros
 
@@ -88,6 +88,7 @@ class BatchOutput:
         self._names = _file_names(listed.submissions)
         self._places = array("q", [-1]) * len(listed.submissions)
         self._percentiles = array("d", [math.nan]) * len(listed.submissions)
+        self._exact_percentiles = array("d", [math.nan]) * len(listed.submissions)
         self._totals = ReportTotals()
         self._partial = 0
         self._in_doubt = 0
@@ -162,7 +163,12 @@ class BatchOutput:
         self._partial += extra.get("rows_scored", 0) < extra.get("rows_expected", 0)
         self._in_doubt += bool(extra.get("doubts"))
         percentile = report["leaderboard_percentile"]
-        self._percentiles[number] = math.nan if percentile is None else percentile
+        if percentile is None:
+            return
+        self._percentiles[number] = percentile
+        self._exact_percentiles[number] = exact_percentile(
+            percentile, report["leaderboard_size"], extra.get("entries_beaten")
+        )
 
     def _write_single(self, number: int, text: str, *, unless_whole: bool = False) -> None:
         lines = "{\n  " + text[1:-1].replace(",\r", ",\n  ") + "\n}"
@@ -181,11 +187,14 @@ class BatchOutput:
         Raises:
             StorageError: the disk is full; the journal keeps every report for `resume`.
         """
-        ranked = [value for value in self._percentiles if not math.isnan(value)]
+        ranked, exact = (
+            [value for value in values if not math.isnan(value)]
+            for values in (self._percentiles, self._exact_percentiles)
+        )
         summary = self._totals.to_dict(ranked, numpy_round)
         failed = tuple(self._failed[number] for number in sorted(self._failed))
         invalid = self._totals.runs - self._totals.valid
-        with_zeros = percentile_with_zeros(ranked, invalid + len(failed))
+        with_zeros = percentile_with_zeros(exact, invalid + len(failed))
         zeros = None if with_zeros is None else numpy_round(with_zeros, 1)
         extra = {
             "total_invalid_submissions": invalid,

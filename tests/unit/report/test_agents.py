@@ -9,6 +9,7 @@ import random
 import pytest
 
 from bioeval_tui.report.agents import AgentEntry, AgentStanding, standings
+from bioeval_tui.report.formats.medal_pages import agent_rows
 from bioeval_tui.report.sentences import rank_words
 
 
@@ -60,7 +61,9 @@ def test_agents_that_are_alike_share_their_ranks() -> None:
 
 def test_with_few_tasks_no_rank_is_claimed() -> None:
     found = standings(drawn({"low": 20, "high": 80}, 9))
-    assert {rank_words(one.rank) for one in found.agents} == {"rank 1–2"}
+    assert {(one.rank, one.rank_graded) for one in found.agents} == {(None, None)}
+    assert {row[6:8] for row in map(tuple, agent_rows(found))} == {("–", "–")}
+    assert found.agents[0].to_dict()["rank"] is None
     assert found.words == "ranks need 10 tasks that all agents have; there are 9"
 
 

@@ -16,7 +16,7 @@ from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.formats.console import print_rankings
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.report.summary import rankings, summarise_runs
+from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.paired_differences import Difference, difference, differences
 from tests.command import call
@@ -73,6 +73,10 @@ def test_too_few_common_cases_give_no_ranking(tmp_path: Path) -> None:
     assert {rank_words(one) for one in found.ranking.ranks} == {"rank 1–4"}
     assert {rank for _, _, rank in found.rows} == {"–"}, "no rank that says nothing"
     assert not found.enough
+    (printed,) = ranking_dicts([found])
+    assert {(one["place"], one["best"], one["worst"]) for one in printed["agents"]} == {
+        (None, None, None)
+    }
     file = io.StringIO()
     print_rankings([found], Console(file=file, width=120))
     for shown in (file.getvalue(), *(document_of(kind, *few) for kind in ("md", "html"))):

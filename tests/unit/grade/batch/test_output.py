@@ -7,6 +7,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,11 @@ from bioeval_tui.base import files
 from bioeval_tui.base.errors import InputError, StorageError, UsageError
 from bioeval_tui.grade.batch.feeding import BatchItem, Result
 from bioeval_tui.grade.batch.run import InProcess, grade_batch
+from bioeval_tui.grade.score_numbers import exact_percentile
+from bioeval_tui.grade.tally import Tally
 from bioeval_tui.grading import TaskReport, aggregate_reports, load_reports
+from bioeval_tui.report.agents import agent_entry, mean_percentile
+from bioeval_tui.report.answer import answer_medals
 
 
 class Breaks:
@@ -75,6 +80,55 @@ def test_the_report_has_the_published_shape_in_the_lists_order(
     assert read(result.individual_dir / "lab_numbers.json") == report["task_reports"][0]
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {result.report_path.name, result.individual_dir.name}
+
+
+@pytest.mark.parametrize("as_published", [False, True])
+def test_means_of_percentiles_are_of_numbers_that_are_not_rounded(
+    tasks, tmp_path: Path, as_published: bool
+) -> None:
+    """13 and 0 of 14 entries are worse: (92.857 + 0) / 2 = 46.43. Of 92.9, the mean would be 46.5,
+    and of 85.7 and three invalid ones 21.425, where (85.714 + 0) / 4 = 21.43.
+    """
+    task = tasks.add(scores=[n / 100 for n in range(13)] + [5.0])
+    tasks.submit("id,y\na,1.001\nb,2\nc,3\n", "good/s.csv")
+    tasks.submit("id,y\na,100\nb,200\nc,300\n", "bad/s.csv")
+    lines = [
+        {"task_id": task, "submission_path": path} for path in ("good/s.csv", "bad/s.csv", None)
+    ]
+    listed = tasks.submit("".join(json.dumps(line) + "\n" for line in lines), "list.jsonl")
+    result = grade_batch(listed, tmp_path / "out", InProcess(tasks.registry))
+    reports = load_reports(result.report_path)
+    assert [report.leaderboard_percentile for report in reports] == [92.9, 0.0, None]
+    assert read(result.report_path)["avg_leaderboard_percentile"] == 46.4
+    if as_published:
+        reports = [replace(report, extra=None) for report in reports]
+    tally = Tally.of(reports)
+    assert tally.percentile == pytest.approx(1300 / 28)
+    assert tally.percentile_with_zeros == pytest.approx(1300 / 42)
+    assert result.average_with_zeros == 31.0
+    assert "average percentile 46.4 (31.0 with 1 invalid as 0)" in answer_medals(reports).what
+    entries = [agent_entry("ada", report.task_id, report) for report in reports]
+    assert mean_percentile(entries, others_as_zero=False) == pytest.approx(1300 / 28)
+
+
+@pytest.mark.parametrize(
+    ("rounded", "size", "beaten", "exact"),
+    [
+        (92.9, 14, 13, 1300 / 14),
+        (92.9, 14, None, 1300 / 14),
+        (0.1, 1000, None, 0.1),
+        (50.0, 3001, 1500, 150_000 / 3001),
+        (92.9, None, None, 92.9),
+        (92.9, 0, None, 92.9),
+        (92.9, 14, 3, 92.9),
+        (92.9, 7, None, 92.9),
+        (None, 14, None, None),
+    ],
+)
+def test_a_percentile_without_its_rounding(
+    rounded: float | None, size: int | None, beaten: int | None, exact: float | None
+) -> None:
+    assert exact_percentile(rounded, size, beaten) == exact
 
 
 def test_an_interrupted_batch_resumes_where_it_stopped(tasks, listed: Path, tmp_path: Path) -> None:
