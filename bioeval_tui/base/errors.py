@@ -73,6 +73,10 @@ class Problem:
         return ": ".join([*parts, self.message])
 
 
+UNKNOWN_TASK = "unknown task"
+"""How the reason begins why a submission for a task that nobody knows was not graded."""
+
+
 class InputError(BioevalError):
     """A file that the user gave is wrong. `problems` lists everything found, not just the first."""
 

@@ -217,7 +217,8 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
         raise UsageError("give a folder for the reports: --output-dir DIR")
 
     registry = task_registry(given)
-    listed = replace(read_submissions(submissions), follow=given["follow_links"])
+    listed = read_submissions(submissions, needs_any=True)
+    listed = replace(listed, follow=given["follow_links"])
     ready_shipped(registry, (item.task_id for item in listed.submissions))
     backend: Any
     if given["scheduler"] is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from bioeval_tui.base.errors import NotMeasuredError, Problem
+from bioeval_tui.base.errors import UNKNOWN_TASK, NotMeasuredError, Problem
 from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.task_report import TaskReport
 
@@ -48,6 +48,11 @@ class NotGraded:
     def known_agent(self) -> str | None:
         """The agent that handed it in: given, or named by its path; None without either."""
         return self.agent or agent_in(self.submission_path)
+
+    @property
+    def has_unknown_task(self) -> bool:
+        """Whether no task has the id that the list gives, so that it counts as none."""
+        return self.reason.startswith(UNKNOWN_TASK)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry under `not_graded` in a grading report, with `agent` if known."""

@@ -101,17 +101,22 @@ def read_list(path: Path) -> tuple[bytes, str]:
     return data, text
 
 
-def read_submissions(path: Path) -> SubmissionList:
+def read_submissions(path: Path, *, needs_any: bool = False) -> SubmissionList:
     """Read a submissions JSONL. Blank lines and lines that start with `#` or `//` are skipped.
+
+    With `needs_any`, an empty list is wrong: a batch of nothing would look like one that went well.
 
     Each object has `task_id` and `submission_path` (relative to the file's folder; null if nothing
     was submitted); `logs_path` and `code_path` are optional. Other keys are ignored. The agent is
     read from the first of these paths that contains a run group, otherwise from the list's folder.
 
     Raises:
-        InputError: the file cannot be read, or lines are wrong; every wrong line is a problem.
+        InputError: the file cannot be read, or is no list; or lines are wrong, of which each is a
+            problem.
     """
     path = Path(path)
+    if path.suffix.lower() == ".h5ad" and path.is_file():
+        raise InputError(_not_a_list(path, "an h5ad file"))
     data, text = read_list(path)
     own_agent = agent_in(path.absolute())
     submissions: list[Submission] = []
@@ -131,10 +136,45 @@ def read_submissions(path: Path) -> SubmissionList:
             (folder for name in (relative, *others) if name and (folder := _run_folder(name))), ""
         )
         submissions.append(Submission(len(submissions), task_id, shown, agent, run=run))
+    if problems and not submissions:
+        _refuse_other_forms(path, text)
     if problems:
         more = f" (and {plural(len(problems) - 1, 'more wrong line')})" if len(problems) > 1 else ""
         raise InputError(f"{problems[0]}{more}", tuple(problems))
+    if needs_any and not submissions:
+        raise InputError(
+            f"{clean_line(str(path), 300)} lists no submission; give each a line such as {_EXAMPLE}"
+        )
     return SubmissionList(tuple(submissions), hashlib.sha256(data).hexdigest())
+
+
+_EXAMPLE = '{"task_id": "folder/task", "submission_path": "run/submission.csv"}'
+
+
+def _refuse_other_forms(path: Path, text: str) -> None:
+    """Raise InputError if a file is of another form as a whole: its lines would each be wrong."""
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("#", "//"))]
+    if len(lines) < 2:
+        return
+    if not any(line.startswith(("{", "[")) for line in lines):
+        kind = "a CSV file" if path.suffix.lower() == ".csv" or "," in lines[0] else "plain text"
+        raise InputError(_not_a_list(path, kind))
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    raise InputError(
+        f"{clean_line(str(path), 300)} is one JSON value over {len(lines):,} lines; a list of"
+        f" submissions has an object in each line, such as {_EXAMPLE}"
+    )
+
+
+def _not_a_list(path: Path, kind: str) -> str:
+    return (
+        f"{clean_line(str(path), 300)} is {kind} and no list of submissions, which has a line such"
+        f" as {_EXAMPLE} for each; `bioeval-tui grade-sample FILE TASK` grades one file"
+    )
 
 
 def _run_folder(path: str) -> str:

@@ -325,6 +325,7 @@ def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
     tally = Tally.of(reports, len(failed))
     entries = entries_of(reports, failed)
     agents = {entry.agent for entry in entries}
+    known = [one for one in failed if not one.has_unknown_task]
     finding = of.MedalCounts(
         tuple((name, number) for name, number in tally.by.items() if number),
         tally.submissions,
@@ -334,7 +335,7 @@ def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
         tally.percentile_words if len(tally.percentiles) < tally.valid else "",
         tally.percentile_with_zeros,
         tally.others_words,
-        len({one.task_id for one in results}),
+        len({*(one.task_id for one in reports), *(one.task_id for one in known)}),
         FEWEST_UNITS,
         tally.in_doubt,
         tally.partial,

@@ -60,7 +60,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
 
-from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.errors import UNKNOWN_TASK, InputError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.tasks.task import (
     SHIPPED_TASKS,
@@ -174,7 +174,7 @@ class Registry:
             hint = "; `bioeval-tui tasks list` shows all"
             if not self._roots:
                 hint += f", and tasks of BioML-bench need a checkout of it: {WHERE_TASKS}"
-        raise UnknownTaskError(f"unknown task `{shown}`{hint}")
+        raise UnknownTaskError(f"{UNKNOWN_TASK} `{shown}`{hint}")
 
     def get_task(self, task_id: str) -> Task:
         """Return the task with this id, ready to grade; see `entry` for bare names.

@@ -218,7 +218,7 @@ class Benchmarks:
             InputError: the list cannot be read, or has wrong lines, which are named.
             NotMeasuredError: no grading worker can be started.
         """
-        listed = await asyncio.to_thread(read_submissions, path)
+        listed = await asyncio.to_thread(read_submissions, path, needs_any=True)
         async with aclosing(grade_rows(self._grading, listed.submissions)) as rows:
             async for row in rows:
                 yield row

@@ -8,6 +8,7 @@ import pytest
 from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.task_report import ReportExtra, now
+from bioeval_tui.grade.tasks.registry import Registry, UnknownTaskError
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
@@ -554,6 +555,11 @@ def test_a_medal_table_has_an_answer() -> None:
     furthest = answer_medals([none, graded(leaderboard_percentile=99.0)])
     assert furthest.why.startswith("furthest from a medal: breast-cancer by a: percentile 12.0")
     assert furthest.sure.startswith("no: 1 task: too few")
+    with pytest.raises(UnknownTaskError) as unknown:
+        Registry([]).entry("oncology/brest-cancer")
+    typo = NotGraded("oncology/brest-cancer", "c.csv", str(unknown.value), agent="a")
+    assert answer_medals([none, typo]).sure.startswith("no: 1 task: too few")
+    assert answer_medals([none, replace(failed, task_id="other")]).sure.startswith("no: 2 tasks:")
     everything = [
         replace(none, task_id=f"t{number}", valid_submission=True) for number in range(10)
     ]
