@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, get_args
 
+from bioeval_tui.grade.score_numbers import score_text
+
 DoubtKind = Literal["order", "columns"]
 
 
@@ -80,9 +82,3 @@ class Doubt:
             raise wrong from None
         form, difference = (str(data.get(name) or "") for name in ("form", "difference"))
         return cls(data["kind"], *scores, form, difference, data.get("rows_too") is True)
-
-
-def score_text(value: float) -> str:
-    """Return a score with up to five decimals."""
-    # no -0, also of what is rounded to it
-    return f"{round(value, 5) + 0.0:.5f}".rstrip("0").rstrip(".")

@@ -71,9 +71,10 @@ _MOST_ROUNDED = 0.0501
 """By how much a percentile differs from its rounded one at most, and a rest of binary fractions."""
 
 
-def threshold_words(value: float) -> str:
-    """Return a threshold in the decimals that scores have."""
-    return f"{value:.5f}".rstrip("0").rstrip(".")
+def score_text(value: float) -> str:
+    """Return a score or a threshold as everything shows it: with up to five decimals."""
+    # no -0, also of what is rounded to it
+    return f"{round(value, 5) + 0.0:.5f}".rstrip("0").rstrip(".")
 
 
 def better_words(is_lower_better: bool) -> str:

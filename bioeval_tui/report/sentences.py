@@ -36,7 +36,7 @@ from bioeval_tui.base.units import (
     signed,
     signless,
 )
-from bioeval_tui.grade.doubts import score_text
+from bioeval_tui.grade.score_numbers import score_text
 from bioeval_tui.record.condition_names import (
     PLACEBO_NAME,
     PLACEBO_TITLE,

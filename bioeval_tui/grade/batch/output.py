@@ -163,12 +163,13 @@ class BatchOutput:
         self._partial += extra.get("rows_scored", 0) < extra.get("rows_expected", 0)
         self._in_doubt += bool(extra.get("doubts"))
         percentile = report["leaderboard_percentile"]
-        if percentile is None:
-            return
-        self._percentiles[number] = percentile
-        self._exact_percentiles[number] = exact_percentile(
+        exact = exact_percentile(
             percentile, report["leaderboard_size"], extra.get("entries_beaten")
         )
+        if percentile is None or exact is None:
+            return
+        self._percentiles[number] = percentile
+        self._exact_percentiles[number] = exact
 
     def _write_single(self, number: int, text: str, *, unless_whole: bool = False) -> None:
         lines = "{\n  " + text[1:-1].replace(",\r", ",\n  ") + "\n}"

@@ -15,7 +15,7 @@ from rich.text import Text
 from bioeval_tui.base.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.text import clean, clean_line
-from bioeval_tui.grade.score_numbers import better_words, threshold_words
+from bioeval_tui.grade.score_numbers import better_words, score_text
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def medal_table(
         CellColumn("task", tasks, lead=True),
         CellColumn("agent", list(map(_agent, named)), lead=True),
         CellColumn("medal", medals),
-        column("score", (_number(report.score) for report in reports), right=True),
+        column("score", (_score(report.score) for report in reports), right=True),
     ]
     if {*intervals} - {NOTHING}:
         columns.append(column("95 % interval", intervals, right=True))
@@ -101,10 +101,16 @@ def _yes(value: bool | None) -> str:
     return {None: NOTHING, True: "✓ yes", False: "✗ no"}[value]
 
 
-def _number(value: float | None, form: str = "") -> str:
+def _number(value: float | None) -> str:
     if value is None:
         return NOTHING
-    return format(value + 0.0, form)  # no -0.0
+    return str(value + 0.0)  # no -0.0
+
+
+def _score(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return score_text(value)
 
 
 def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
@@ -116,7 +122,7 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         for problem in problems:
             out.print(f"  · {clean_line(problem.message, 2000)}")
     marks = (report.gold_threshold, report.silver_threshold, report.bronze_threshold)
-    gold, silver, bronze = map(threshold_words, marks)
+    gold, silver, bronze = map(score_text, marks)
     better = better_words(report.is_lower_better)
     out.print(f"  {better}: gold {gold}, silver {silver}, bronze {bronze}")
     if extra and extra.leaderboard:
@@ -149,7 +155,7 @@ def _say_result(report: TaskReport, out: Console) -> None:
             out.print(f"  {line}{doubted}")
     if report.looks_words:
         out.print(f"  {report.looks_words}")
-    median = threshold_words(report.median_threshold)
+    median = score_text(report.median_threshold)
     out.print(f"  {_above(report.above_median)} the median ({median})")
     if report.beats_human is not None:
         above = _above(report.beats_human)

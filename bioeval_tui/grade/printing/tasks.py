@@ -20,7 +20,7 @@ from bioeval_tui.base.consoles import plain_console
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.text import clean, clean_line, plural, shorten, spreadsheet_cell
-from bioeval_tui.grade.score_numbers import better_words, threshold_words
+from bioeval_tui.grade.score_numbers import better_words, score_text
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def task_card(task: Task) -> None:
     if board is not None:
         out.print(f"  leaderboard: {board['origin']}")
         out.print(
-            f"  scores from {threshold_words(board['best'])} to {threshold_words(board['worst'])},"
+            f"  scores from {score_text(board['best'])} to {score_text(board['worst'])},"
             f" {better_words(board['is_lower_better'])}"
         )
         four = {
@@ -258,7 +258,7 @@ def task_card(task: Task) -> None:
             "bronze": board["bronze_threshold"],
             "median": board["median_threshold"],
         }
-        thresholds = ", ".join(f"{name} {threshold_words(score)}" for name, score in four.items())
+        thresholds = ", ".join(f"{name} {score_text(score)}" for name, score in four.items())
         out.print(f"  {thresholds}")
         if board["reference"]:
             out.print(

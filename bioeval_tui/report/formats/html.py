@@ -23,6 +23,7 @@ from bioeval_tui import __version__
 from bioeval_tui.base import units
 from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.text import upper_first
+from bioeval_tui.grade.score_numbers import score_text
 from bioeval_tui.languages import language_of
 from bioeval_tui.peers.prices import Prices
 from bioeval_tui.record import reviews
@@ -112,6 +113,7 @@ def environment() -> Environment:
         "reviewed": reviews.words,
         "number3": units.number3,
         "number1": units.number1,
+        "score_text": score_text,
         "number_up": units.number_up,
         "signed": units.signed,
         "latency": units.latency,

@@ -12,6 +12,7 @@ from bioeval_tui import __version__
 from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.units import DASH, number1, share
 from bioeval_tui.grade.outcomes import NotGraded
+from bioeval_tui.grade.score_numbers import score_text
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport
 from bioeval_tui.grade.uncertainty import Uncertainty
@@ -155,7 +156,7 @@ def _markdown_row(report: TaskReport) -> list[str]:
     if report.note:
         medal += escape(f" ({report.note})")
     if report.score is not None:
-        score = f"{report.score + 0.0:g}"
+        score = score_text(report.score)
     if report.uncertainty is not None:
         chances = report.uncertainty.medal_words or DASH
     return [

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.report_files import supersedes
+from bioeval_tui.grade.score_numbers import score_text
 from bioeval_tui.grade.tally import Standing, standing_of
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.answer import Answer, answer_medals
@@ -73,21 +74,23 @@ def file_mark(row: MedalRow) -> Mark:
 
 
 def number(value: float | None) -> str:
-    """Return a score with up to five decimals, at least four; a dash for None."""
+    """Return a score as everything shows it, with up to five decimals; a dash for None."""
     if value is None:
         return "–"
-    text = f"{value + 0.0:.5f}"  # no -0.0
-    if text.endswith("0"):
-        return text[:-1]
-    return text
+    return score_text(value)
+
+
+_DECIMALS = len(".12345")
+"""The width of a score's decimal point and the most decimals that it may have."""
 
 
 def column_number(value: float | None) -> str:
     """Return a score for a column, with aligned decimal points."""
     text = number(value)
-    if "." not in text:
+    if value is None:
         return text
-    return text + " " * (5 - len(text.partition(".")[2]))
+    decimals = len(text) - len(text.partition(".")[0])
+    return text + " " * (_DECIMALS - decimals)
 
 
 def next_medal(row: MedalRow) -> Cell:

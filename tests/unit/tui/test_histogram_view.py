@@ -101,7 +101,7 @@ def test_outliers_do_not_squeeze_the_other_entries_but_are_counted() -> None:
     scores = (*board(200, 0.6, 0.9), -50.0, -900.0)
     shown = drawn(histogram_of(graded("t", "a", -3.0, scores)), 60)
     assert "◂ 2 entries further out" in shown
-    assert any(line.startswith("◂ this -3.0000") for line in shown)
+    assert any(line.startswith("◂ this -3") for line in shown)
     assert sum(1 for sign in shown[4] if sign != " ") > 10
 
 

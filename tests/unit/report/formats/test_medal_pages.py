@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.base.errors import UsageError
+from bioeval_tui.grade.printing.reports import medal_table
 from bioeval_tui.grade.task_report import ReportExtra, now
 from bioeval_tui.grading import TaskReport
+from bioeval_tui.tui.medals.medals_view import column_number
 from tests.command import call
 from tests.documents import medals_of
 
@@ -64,6 +66,22 @@ def test_every_format_shows_medal_score_and_missing_submissions() -> None:
     assert rows[0]["score"] == "0.9812345678"  # a score is never rounded
     assert [row["medal"] for row in rows] == ["silver", "gold", ""]
     assert [TaskReport.from_dict(one) for one in json.loads(texts["json"])] == REPORTS
+
+
+@pytest.mark.parametrize(
+    ("score", "text"), [(0.5, "0.5"), (1234.56789, "1234.56789"), (-0.0, "0"), (1e-7, "0")]
+)
+def test_a_score_is_one_text_wherever_it_is_shown(
+    score: float, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = report(score)
+    assert f" | {text} | " in medals_of("md", [one])
+    assert f'data-label="score" class="n">{text}</td>' in medals_of("html", [one])
+    assert one.score_words == f"score {text}"
+    assert column_number(score).rstrip() == text
+    assert len(column_number(score)) == len(text.partition(".")[0]) + len(".12345")
+    medal_table([one])
+    assert f" {text} " in capsys.readouterr().out
 
 
 def test_hostile_text_in_a_medal_page_is_shown_literally() -> None:
