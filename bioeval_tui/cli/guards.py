@@ -85,8 +85,9 @@ def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
         else:
             rules = ", ".join(f"{rule} {count}" for rule, count in checked.by_rule.items() if count)
             say(
-                f"{checked.conversations:,} conversations, {checked.user_messages:,} messages of"
-                f" the user: {checked.marked:,} marked, {checked.void:,} void"
+                f"{plural(checked.conversations, 'conversation')},"
+                f" {plural(checked.user_messages, 'message')} of the user:"
+                f" {checked.marked:,} marked, {checked.void:,} void"
                 + (f" ({rules})" if rules else "")
             )
             _say_what_is_unread(checked)

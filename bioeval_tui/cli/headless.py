@@ -179,7 +179,7 @@ class NotebookProgress:
         if isinstance(event, events.MessageCompleted):
             message = f": {SPEAKERS[event.role]}: {event.content}"
         now = (
-            f"{self._done} of {self._total} conversations ·"
+            f"{self._done} of {plural(self._total, 'conversation')} ·"
             f" {' · '.join(filter(None, where))}{message}"
         )
         self._line.update(_plain(now), raw=True)

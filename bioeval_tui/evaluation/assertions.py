@@ -473,7 +473,7 @@ def _shown(value: Any) -> str:
 def _size(value: list[Any] | dict[str, Any]) -> str:
     if isinstance(value, list):
         return f"a list of {len(value)}"
-    return f"an object of {len(value)} parts"
+    return f"an object of {plural(len(value), 'part')}"
 
 
 def holds_on_nothing(assertion: Assertion) -> bool:

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import NoReturn
 
 from bioeval_tui.base.errors import ExpressionError
-from bioeval_tui.base.text import shorten
+from bioeval_tui.base.text import plural, shorten
 from bioeval_tui.expressions import tree
 from bioeval_tui.expressions.kotlin_types import (
     ANY,
@@ -1065,7 +1065,7 @@ class _Check:
         elif as_list := self.classes.supertype(kind, "List"):
             parts = (as_list.args[0],) * min(5, len(pattern))
         if len(parts) < len(pattern):
-            self.fail(f"{kind} cannot be destructured into {len(pattern)} values", node)
+            self.fail(f"{kind} cannot be destructured into {plural(len(pattern), 'value')}", node)
         return {name: part for name, part in zip(pattern, parts, strict=False) if name != "_"}
 
     def refer(self, node: tree.Reference, given: tuple[Type, ...], names: Names) -> Type:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
+from bioeval_tui.base.text import plural
 from bioeval_tui.expressions import operators, tree
 from bioeval_tui.expressions.comparing import map_key
 from bioeval_tui.expressions.kotlin_types import PUBLISHED, Type
@@ -490,7 +491,8 @@ def _named(pattern: tree.Pattern, value: Value, column: int) -> dict[str, Value]
             parts = value
     if len(parts) < len(pattern):
         raise ExpressionError(
-            f"{type_name(value)} cannot be destructured into {len(pattern)} values", column=column
+            f"{type_name(value)} cannot be destructured into {plural(len(pattern), 'value')}",
+            column=column,
         )
     return dict(zip(pattern, parts, strict=False))
 

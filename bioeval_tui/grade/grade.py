@@ -28,7 +28,7 @@ from bioeval_tui.base.errors import (
     NotMeasuredError,
     Problem,
 )
-from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.grade import alignment, order
 from bioeval_tui.grade.alignment import Coverage, invalid
 from bioeval_tui.grade.answers import read_part
@@ -716,7 +716,8 @@ def _compare_with_sample(task: Task, scorer: Scorer, path: Path) -> list[Problem
     if len(frame) != len(sample):
         problems.append(
             Problem(
-                f"the file has {len(frame):,} rows where the sample submission has {len(sample):,}"
+                f"the file has {plural(len(frame), 'row')} where"
+                f" the sample submission has {len(sample):,}"
             )
         )
     if first in frame.columns and sample[first].is_unique:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.base.errors import InvalidSubmissionError, NotMeasuredError, Problem
+from bioeval_tui.base.text import plural
 from bioeval_tui.grade import alignment, expected_tables, tables
 from bioeval_tui.grade.answers import AnswersPart, MetricSpec
 from bioeval_tui.grade.csv_lines import lines_of_rows
@@ -433,7 +434,8 @@ class CsvScorer:
             if len(frame) != len(expected):
                 problems.append(
                     Problem(
-                        f"the file has {len(frame):,} rows where {len(expected):,} are expected"
+                        f"the file has {plural(len(frame), 'row')} where"
+                        f" {len(expected):,} are expected"
                     )
                 )
             if where is not None and self._expected is not self.ids:

@@ -138,5 +138,5 @@ def _words_of_data(found: re.Match[str]) -> str:
 
 def _size(count: int) -> str:
     if count < 1000:
-        return f"{count:,} bytes"
+        return plural(count, "byte")
     return size(count, "kB" if count < 1_000_000 else "MB")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
 
-from bioeval_tui.base.text import clean_line, shorten
+from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AssertionChecked, ScorePart, TaskScored
 from bioeval_tui.statistics.means import average, exact_mean
@@ -204,7 +204,7 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
         )
     unknown = sum(1 for _, passed in results if passed is None)
     if unknown:
-        why = reason or f"{unknown} of {len(results)} assertions could not be measured"
+        why = reason or f"{unknown} of {plural(len(results), 'assertion')} could not be measured"
         return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=None, reason=why)
     value = exact_mean(
         [float(bool(passed)) for _, passed in results], [weight for weight, _ in results]

@@ -327,7 +327,8 @@ def tool_calls_text(asked: Mapping[str, Any]) -> str:
     if not isinstance(most, Mapping):
         most = {"*": most}
     for name, number in most.items():
-        limit = f"at most {number} calls"
+        calls = "call" if number == 1 else "calls"  # `plural` needs a number; a recording may lie
+        limit = f"at most {number} {calls}"
         if name != "*":
             limit += f" of {name}"
         parts.append(limit)

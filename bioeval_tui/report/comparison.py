@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import chain
 from typing import Any, Generic, Literal, TypeVar, overload
 
-from bioeval_tui.base.text import clean_line, shorten
+from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.base.units import date, day, number
 from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 from bioeval_tui.record.events import ConversationScored, ScorePart
@@ -504,7 +504,7 @@ class ConditionComparison:
             if not most_failed.failed:
                 return "", ""
             words = [
-                f"{one.failed} of {one.sent} requests failed in {name}"
+                f"{one.failed} of {plural(one.sent, 'request')} failed in {name}"
                 for name, one in zip("AB", self.requests, strict=True)
             ]
             if most_failed.first_error:

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.text import plural
 from bioeval_tui.peers.prices import FILE_NAME, Price
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored
@@ -224,7 +225,8 @@ def _priced(
     dollars = sum(price.cost(tokens_in or 0, tokens_out or 0) for tokens_in, tokens_out in counts)
     if without := _answers_without_tokens(asked):
         made = sum(each.answers if isinstance(each, AnswersUnused) else 1 for each in asked)
-        return _unpriced(peer, asked, f"{without} of {made} answers have no token count", dollars)
+        why = f"no token count in {without} of {plural(made, 'answer')}"
+        return _unpriced(peer, asked, why, dollars)
     return PeerCost(peer, *_tokens(asked), dollars, known=dollars)
 
 

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.printed import Fields
+from bioeval_tui.base.text import plural
 from bioeval_tui.base.units import number
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.condition_names import Condition
@@ -194,7 +195,7 @@ def print_explanation(explained: Sequence[Explanation], target: float, console: 
             console.print(
                 Text(
                     f"  {_SIGNS['penalty'] * 2} penalty −{number(each.talk.penalty)} for"
-                    f" {each.failures} failures"
+                    f" {plural(each.failures, 'failure')}"
                 )
             )
         for item in each.needed:

@@ -1305,7 +1305,7 @@ def _people_said(finding: of.PeopleWouldSay) -> str:
     if finding.estimate is None or finding.interval is None:
         return f"what people would say about the tasks is unknown: {finding.refused}"
     span = f"[{number(finding.interval.low)}, {number(finding.interval.high)}]"
-    of_all = f"{finding.reviews} of {finding.verdicts:,} verdicts reviewed"
+    of_all = f"{finding.reviews} of {plural(finding.verdicts, 'verdict')} reviewed"
     return (
         f"tasks: people would say {number(finding.estimate)} {span} ({of_all}; the judge said"
         f" {number(finding.judge)})"

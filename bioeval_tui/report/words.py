@@ -344,7 +344,7 @@ def asking_words(asking: Asking | None) -> str:
         questions = f"{plural(asking.questions, 'question')} asked, {each} in each conversation"
     unread = f" ({count(asking.unread)} not known)" if asking.unread else ""
     return (
-        f"{questions}; {count(asking.obtained)} of {count(asking.facts)} facts obtained by"
+        f"{questions}; {count(asking.obtained)} of {plural(asking.facts, 'fact')} obtained by"
         f" asking{unread}"
     )
 

@@ -370,7 +370,7 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     reviewed = [item for item in items if item.people is not None]
     reviews = len(reviewed)
     if reviews < FEWEST_REVIEWS:
-        raise NotCorrectable(f"{reviews} reviews: at least {FEWEST_REVIEWS} are required")
+        raise NotCorrectable(f"{_reviews_words(reviews)}: at least {FEWEST_REVIEWS} are required")
     strata: Mapping[str, list[JudgedItem]] = {"": list(items)}
     if sampling == "stratified":
         strata = _strata(items)
@@ -414,7 +414,7 @@ def _reviewed_clusters(name: str, items: Sequence[JudgedItem]) -> int | None:
     reviewed = [item for item in items if item.people is not None]
     if len(reviewed) < FEWEST_PER_STRATUM:
         raise NotCorrectable(
-            f"{len(reviewed)} reviews{where}: at least {FEWEST_PER_STRATUM} are required"
+            f"{_reviews_words(len(reviewed))}{where}: at least {FEWEST_PER_STRATUM} are required"
         )
     if len(items) - len(reviewed) < 2:
         raise NotCorrectable(f"everything{where} was reviewed, so there is nothing to estimate")
@@ -583,3 +583,9 @@ def _allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     for stratum in by_remainder[: n - sum(given.values())]:
         given[stratum] += 1
     return given
+
+
+def _reviews_words(count: int) -> str:
+    if count == 1:
+        return "1 review"
+    return f"{count} reviews"

@@ -22,7 +22,7 @@ from itertools import product
 from typing import Any, Protocol, get_args
 
 from bioeval_tui.base.errors import BioevalError
-from bioeval_tui.base.text import clean_line, listed, shorten
+from bioeval_tui.base.text import clean_line, listed, plural, shorten
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import ConversationRecord
@@ -273,7 +273,9 @@ class RunOnWorkers(JobRun):
         self._given_up |= {trial: why for trial in trials if trial not in again}
         if len(self._given_up) >= MOST_GIVEN_UP:
             count = len(self._given_up)
-            self.stopped = self.stopped or f"the cluster gave up on {count} trials, the last: {why}"
+            self.stopped = (
+                self.stopped or f"the cluster gave up on {plural(count, 'trial')}, the last: {why}"
+            )
 
     def _choose_size(self, part: Part, held: int) -> None:
         if self._workers.small or held < self._size or part.took_s > UNIT_S / 2:

@@ -536,7 +536,7 @@ def _neo4j(settings: Settings) -> ComponentState:
 def _grading(settings: Settings) -> ComponentState:
     entries = Grading(settings).registry().entries()
     broken = [entry for entry in entries if entry.problem is not None]
-    sentence, to_do = f"{len(entries)} tasks", ""
+    sentence, to_do = plural(len(entries), "task"), ""
     if broken:
         sentence += f", {len(broken)} of them broken"
         to_do = "`bioeval-tui tasks list` names the broken ones"

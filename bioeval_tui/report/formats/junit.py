@@ -19,6 +19,7 @@ from typing import Literal
 from xml.etree import ElementTree as ET
 
 from bioeval_tui.base.errors import ExitCode
+from bioeval_tui.base.text import plural
 from bioeval_tui.base.units import latency, number
 from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.events import RESULT_REASONS
@@ -346,7 +347,7 @@ def _latency_case(
     if talk is None or not talk.latencies_ms:
         return replace(missing or JUnitCase("", "failure", "the agent never answered"), name=name)
     average_ms = average(talk.latencies_ms)
-    words = f"average {latency(average_ms)} over {len(talk.latencies_ms)} answers"
+    words = f"average {latency(average_ms)} over {plural(len(talk.latencies_ms), 'answer')}"
     passed = not average_ms > budget > 0
     return JUnitCase(name, _status(passed), words, average_ms / 1000)
 

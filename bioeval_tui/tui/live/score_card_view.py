@@ -282,7 +282,7 @@ def reviewed_words(
     scores = "   ".join(result.reviewed_scores_words(scores_reviewed))
     who = (
         f"{shorten(', '.join(scores_reviewed.reviewers), 60)}, {scores_reviewed.tasks} of"
-        f" {scores_reviewed.of_tasks} tasks"
+        f" {plural(scores_reviewed.of_tasks, 'task')}"
     )
     if said:
         who = f"\n{who}"

@@ -263,7 +263,7 @@ async def test_whether_an_agent_asked_is_not_known_in_a_language_that_is_not_rea
     asking = run.result["conditions"]["supplied"]["asking"]
     assert (asking["questions"], asking["obtained"], asking["unread"]) == (None, 0, 1)
     page = "\n".join(line for _, line in summary_lines(load_run(run.path).summary))
-    assert "questions not known; 0 of 1 facts obtained by asking (1 not known)" in page
+    assert "questions not known; 0 of 1 fact obtained by asking (1 not known)" in page
 
 
 async def test_a_question_without_a_question_mark_counts_in_japanese(tmp_path: Path) -> None:

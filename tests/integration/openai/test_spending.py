@@ -161,10 +161,10 @@ async def test_a_request_that_may_have_been_charged_makes_the_cost_unknown(tmp_p
     _, loaded = await run(till, tmp_path)
     cost = run_document(loaded)["cost"]
     assert cost["dollars"] is None
-    assert cost["peers"]["evaluator"]["why_unknown"] == "1 of 3 answers have no token count"
+    assert cost["peers"]["evaluator"]["why_unknown"] == "no token count in 1 of 3 answers"
     assert cost["peers"]["judge"] == {
         "tokens_in": None, "tokens_out": None, "uncounted": 1, "dollars": None, "known_dollars": 0,
-        "why_unknown": "1 of 1 answers have no token count",
+        "why_unknown": "no token count in 1 of 1 answer",
     }  # fmt: skip
     known = (till.answered["agent"] + 2) * A_CALL
     assert cost["known_dollars"] == pytest.approx(known)

@@ -67,7 +67,7 @@ def test_an_unknown_part_makes_the_total_cost_unknown() -> None:
     assert talk is not None
     talk.messages[3].tokens_out = None
     spent = summarise_runs([silent])[0].conditions[0].spent
-    assert why_unknown(spent) == "agent: 1 of 2 answers have no token count"
+    assert why_unknown(spent) == "agent: no token count in 1 of 2 answers"
     assert token_words(spent).startswith("agent at least 2,000 in, 100 out; ")
     talk.messages[3].tokens_in = talk.messages[1].tokens_in = talk.messages[1].tokens_out = None
     spent = summarise_runs([silent])[0].conditions[0].spent

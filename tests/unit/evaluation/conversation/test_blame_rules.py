@@ -419,6 +419,8 @@ def failed(peer: Any = "agent", **more: Any) -> PeerError:
     ("error", "shared", "reason", "fault", "counted", "waits"),
     [
         (failed(), 1, "agent_failed", "agent", True, False),
+        (failed(status=401), 1, "agent_failed", "agent", True, False),
+        (failed(unusable=True), 1, "agent_failed", "agent", True, False),
         (failed(status=429), 1, "agent_failed", "agent", True, False),
         (failed(status=429), 2, "cancelled", "unclear", False, True),
         (failed(status=428), 2, "agent_failed", "agent", True, False),
