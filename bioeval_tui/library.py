@@ -45,7 +45,7 @@ from bioeval_tui.peers.prices import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import checked_type
-from bioeval_tui.record.run_options import Kind, held_value, kinds, tupled
+from bioeval_tui.record.run_options import Kind, Option, held_value, kinds, tupled, wanted_words
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
 from bioeval_tui.report.answer import Answer, answer_batch
@@ -58,7 +58,7 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import effect_words, spread_words
 from bioeval_tui.report.summary import ConditionSummary, Summary, held_conditions, summarise_runs
 from bioeval_tui.sample.paths import find_job
-from bioeval_tui.statistics.paired_differences import Difference
+from bioeval_tui.statistics.paired_differences import Difference, Direction
 
 if TYPE_CHECKING:
     import pandas
@@ -79,11 +79,19 @@ T = TypeVar("T")
 @cache
 def _python_options() -> dict[str, TypeAdapter[Any]]:
     """Return what checks each option that `evaluate` takes, by its field in `RunOptions`."""
-    taken = {kind.name: checked_type(kind) for kind in kinds() if kind.option.python}
-    return {name: TypeAdapter(kind) for name, kind in (taken | _OF_PYTHON).items()}
+    return {name: TypeAdapter(checked_type(kind)) for name, kind in _python_kinds().items()}
 
 
-_OF_PYTHON: dict[str, Any] = {"models": tuple[str, ...], "rehearsal": bool}
+@cache
+def _python_kinds() -> dict[str, Kind]:
+    taken = (*(kind for kind in kinds() if kind.option.python), *_OF_PYTHON)
+    return {kind.name: kind for kind in taken}
+
+
+_OF_PYTHON = (
+    Kind("models", Option(help="The agent's models."), tuple[str, ...], ()),
+    Kind("rehearsal", Option(help="Use the script and the rules judge."), bool, False),
+)
 """What `evaluate` takes besides, or in other words: the agent's models, and models replaced by a
 script and rules.
 """
@@ -157,6 +165,11 @@ def load_run(run: str | Path, *, as_recorded: bool = False) -> Results:
         UsageError: no run matches, or several do.
         RecordingError: the recording cannot be read.
     """
+    if not isinstance(run, str | Path):
+        raise UsageError(
+            "run: give a run's id, the beginning or end of one, or the path of its recording, not"
+            f" {clean_line(repr(run), 100)}"
+        )
     settings = Settings.from_environment()
     path = find_recording(str(run), settings.runs_dir)
     return _loaded([path], settings, as_recorded=as_recorded)
@@ -240,9 +253,12 @@ def _request(
     Raises:
         UsageError: a name or a value is wrong.
     """
-    jobs = [job] if isinstance(job, str | Path) else list(job)
-    if not jobs:
-        raise UsageError("job: give a YAML file or the name of a sample, or several")
+    jobs = [job] if isinstance(job, str | Path) else job
+    if not isinstance(jobs, Sequence) or not jobs:
+        raise _not_a_job(job)
+    for one in jobs:
+        if not isinstance(one, str | Path):
+            raise _not_a_job(one)
     given = {name: _checked(name, value) for name, value in options.items() if value is not None}
     if given.pop("rehearsal", False):
         given["mode"] = "rehearsal"
@@ -258,6 +274,13 @@ def _request(
     return RunRequest(jobs=tuple(find_job(Path(one)) for one in jobs), **given)
 
 
+def _not_a_job(given: object) -> UsageError:
+    return UsageError(
+        "job: give a YAML file or the name of a sample, or a list of several, not"
+        f" {clean_line(repr(given), 100)}"
+    )
+
+
 def _checked(name: str, value: Any) -> Any:
     """Return an option's value as `RunOptions` holds it.
 
@@ -269,20 +292,17 @@ def _checked(name: str, value: Any) -> Any:
         near = get_close_matches(name, known, 1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
         raise UsageError(f"there is no option {clean_line(name, 40)}: {hint}")
-    kind = next((one for one in kinds() if one.name == name), None)
-    if kind is not None:
-        value = held_value(kind, value)
-    elif name == "models" and isinstance(value, str):
-        value = tupled(value)
+    kind = _python_kinds()[name]
+    # pydantic would take True for the number 1
+    is_of_other_type = isinstance(value, bool) and kind.type is not bool
     try:
-        checked = known[name].validate_python(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        message = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
-        raise UsageError(clean_line(f"{name}: {message}, not {first['input']!r}", 300)) from None
+        checked = known[name].validate_python(None if is_of_other_type else held_value(kind, value))
+    except ValidationError:
+        wanted = wanted_words(kind)
+        raise UsageError(clean_line(f"{name}: must be {wanted}, not {value!r}", 300)) from None
     if name == "leaderboard":
         return board(checked)
-    if kind is not None and kind.option.path is not None:
+    if kind.option.path is not None:
         _require_there(kind, tupled(checked))
     return checked
 
@@ -319,6 +339,13 @@ class FactsDifference(Difference):
     """How many tasks and assertions that is; None if the conditions share everything that is
     scored.
     """
+
+    @property
+    def verdict(self) -> Direction:
+        """What can be said of it, as in JSON: `better`, `worse`, `same`, `not distinguishable`,
+        `too few` or `not measured`.
+        """
+        return self.direction
 
     @property
     def words(self) -> str:

@@ -32,7 +32,7 @@ from urllib.parse import quote
 
 from bioeval_tui.base.errors import RecordingError, UsageError
 from bioeval_tui.base.files import below, check_database, database_files, make_database
-from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.record.condition_names import is_name
 from bioeval_tui.record.masking import masked
 from bioeval_tui.record.runs import (
@@ -378,8 +378,8 @@ class Catalogue:
         """
         if len(text) < least:
             raise UsageError(
-                f"{clean_line(text, 20)}: give at least {least} characters of the id; see"
-                " `bioeval-tui runs list`"
+                f"`{clean_line(text, 20)}`: give at least {plural(least, 'character')} of the id;"
+                " see `bioeval-tui runs list`"
             )
         if is_run_id(text) and recording_path(self.runs_dir, text).is_file():
             return recording_path(self.runs_dir, text)

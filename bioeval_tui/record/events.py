@@ -25,7 +25,7 @@ from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
 from bioeval_tui.record.participants import Peer, Role
 from bioeval_tui.record.persona_facts import PersonaFacts
-from bioeval_tui.record.run_options import Kind, kinds, tupled
+from bioeval_tui.record.run_options import Kind, Option, kinds, tupled
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.statistics.means import reaches
 
@@ -161,13 +161,13 @@ def checked_type(kind: Kind) -> Any:
         return Annotated[kind.type, Field(max_length=1000)]
     option = kind.option
     if option.pattern is not None:
-        return Annotated[kind.type, AfterValidator(partial(_matching, option.pattern))]
+        return Annotated[kind.type, AfterValidator(partial(_matching, option))]
     return Annotated[kind.type, Field(ge=option.least, gt=option.above, le=option.most)]
 
 
-def _matching(pattern: str, text: str) -> str:
-    if re.fullmatch(pattern, text) is None:
-        raise ValueError(f"must match {pattern}")
+def _matching(option: Option, text: str) -> str:
+    if re.fullmatch(option.pattern or "", text) is None:
+        raise ValueError(f"must be {option.form}")
     return text
 
 

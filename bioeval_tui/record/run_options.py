@@ -46,6 +46,8 @@ class Option:
     """The bounds of a number: from `least` or above `above`, to `most`."""
     pattern: str | None = None
     """The regular expression of a text."""
+    form: str = ""
+    """What a text must be to match it, in words."""
     path: Literal["file", "folder"] | None = None
     """Whether it names existing files or folders, which are made absolute."""
     recorded: bool = False
@@ -198,6 +200,7 @@ class RunOptions:
         str | None,
         Option(
             help="Which condition comes first: its name with -first, or random.", pattern=IS_ORDER,
+            form="random, or a condition's name with -first, such as supplied-first",
             recorded=True, on_screen=True,
         ),
     ] = None  # fmt: skip
@@ -339,6 +342,41 @@ class Kind(NamedTuple):
     def is_several(self) -> bool:
         """Whether there may be several values."""
         return get_origin(self.type) is tuple
+
+
+def wanted_words(kind: Kind) -> str:
+    """Return what a value of an option is, in words that follow "must be"."""
+    if kind.option.form:
+        return kind.option.form
+    text = "a text"
+    if kind.option.path is not None:
+        text = f"the path of a {kind.option.path}"
+    if kind.is_several:
+        return f"{text}, or a list of several"
+    if get_origin(kind.type) is Literal:
+        *others, last = map(repr, get_args(kind.type))
+        return f"{', '.join(others)} or {last}"
+    if kind.type is bool:
+        return "True or False"
+    if kind.type is str:
+        return text
+    if kind.type is int:
+        return f"a whole number{_range(kind)}"
+    return f"a number{_range(kind)}"
+
+
+def _range(kind: Kind) -> str:
+    """Return the bounds of a number, in words that follow it."""
+    option = kind.option
+    if option.above is not None and option.most is not None:
+        return f" above {option.above:g} and at most {option.most:,}"
+    if option.above is not None:
+        return f" above {option.above:g}"
+    if option.least is not None and option.most is not None:
+        return f" from {option.least:,} to {option.most:,}"
+    if option.least is not None:
+        return f" of at least {option.least:,}"
+    return ""
 
 
 @cache

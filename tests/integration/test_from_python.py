@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import re
 import subprocess
@@ -16,10 +17,13 @@ import pytest
 
 from bioeval_tui import Results, evaluate, evaluate_async, load_run
 from bioeval_tui.base.errors import JobError, UsageError
+from bioeval_tui.cli.run import run
 from bioeval_tui.evaluation.wiring.resuming import resume_spec
+from bioeval_tui.library import NotMeasured
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.run_options import kinds
 from bioeval_tui.report.frames import TABLES
+from tests.command import schema_of
 from tests.integration.program import environment
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -214,8 +218,18 @@ def test_a_result_that_was_not_measured_says_why(folder: Path) -> None:
         ({"submissions": ["nowhere"]}, "submissions: there is no folder /"),
         ({"code": Path("job.yml")}, "code: there is no folder /"),
         ({"cases_file": "nowhere.csv"}, "cases_file: there is no file /"),
-        ({"cases_file": 5}, "cases_file: input should be a valid string, not 5"),
-        ({"trials": 0}, "trials: input should be greater than or equal to 1, not 0"),
+        ({"cases_file": 5}, "cases_file: must be the path of a file, not 5"),
+        ({"trials": 0}, "trials: must be a whole number from 1 to 10,000, not 0"),
+        ({"trials": True}, "trials: must be a whole number from 1 to 10,000, not True"),
+        ({"max_cost": -1}, "max_cost: must be a number above 0, not -1"),
+        ({"seed": "a"}, "seed: must be a whole number, not 'a'"),
+        ({"exam": "no"}, "exam: must be 'job', 'gate' or 'off', not 'no'"),
+        ({"models": 3}, "models: must be a text, or a list of several, not 3"),
+        ({"rehearsal": "zzz"}, "rehearsal: must be True or False, not 'zzz'"),
+        ({"code": [1]}, "code: must be the path of a folder, or a list of several, not [1]"),
+        ({"order": "zzz"}, "order: must be random, or a condition's name with -first, such as"),
+        ({"order": "all-first"}, "order: must be random, or a condition's name with -first"),
+        ({"order": "parallel"}, "there is no order 'parallel'; known are random, withheld-first"),
         ({"agent": lambda: ""}, "the agent must have one parameter"),
         ({"agent": 8081}, "agent: give a URL or a function, not a value of type int"),
     ],
@@ -227,8 +241,12 @@ def test_wrong_arguments_are_reported_before_anything_is_sent(
         evaluate("job.yml", progress=False, **options)
     with pytest.raises(JobError, match="does not exist"):
         evaluate("other.yml", agent=whole, progress=False)
-    with pytest.raises(UsageError, match="job: give a YAML file"):
-        evaluate([], agent=whole, progress=False)
+    wrong_job: Any
+    for wrong_job in ([], 3, None, {"a": 1}, b"job.yml", ["job.yml", 3]):
+        with pytest.raises(UsageError, match=r"job: give a YAML file .* or a list of several, not"):
+            evaluate(wrong_job, agent=whole, progress=False)
+        with pytest.raises(UsageError, match=r"run: give a run's id, .* its recording, not"):
+            load_run(wrong_job)
     assert not (folder / "data" / "runs").exists()
 
 
@@ -239,6 +257,51 @@ def test_every_option_of_run_is_available_from_python() -> None:
     listed = PAGE.partition("## The agent")[0]
     taken = {"models", "rehearsal", *(kind.name for kind in kinds() if kind.option.python)}
     assert [name for name in taken if f"`{name}`" not in listed] == []
+
+
+def test_each_option_is_a_flag_of_run_or_a_key_of_a_job_as_the_page_says() -> None:
+    listed = PAGE.partition("## evaluate")[2].partition("\nCtrl-C")[0]
+    of_run, of_jobs = listed.split("has no option, but the job has a key")
+    flags = {flag for parameter in run.params for flag in parameter.opts}
+    named = set(re.findall(r"`(--[a-z-]+)`", of_run))
+    assert named <= flags
+    as_flags = next(bullet for bullet in of_run.split("\n- ") if "of `bioeval-tui run`" in bullet)
+    options = {kind.name: kind.option for kind in kinds()}
+    for name in re.findall(r"`([a-z_]+)`", as_flags):
+        assert options[name].flag in named, name
+    keys = re.findall(r"`([A-Za-z.]+)[^`]*`$", of_jobs, re.MULTILINE)
+    assert len(keys) == of_jobs.count("\n- ") == 5
+    schema = schema_of("job")
+    for key in keys:
+        part, _, last = key.rpartition(".")
+        held = schema["$defs"]["TargetConfig"] if part else schema
+        assert last in held["properties"], key
+    no_flag = {kind.name for kind in kinds() if kind.option.python and not kind.option.flag}
+    assert no_flag - {"sample"} == set(re.findall(r"^- `([a-z_]+)`", of_jobs, re.MULTILINE))
+
+
+def test_every_documented_attribute_of_a_result_exists(folder: Path) -> None:
+    """Of its bullet, the first name is an attribute, and `.name` one of what that has."""
+    result = evaluate("job.yml", agent=Started(), progress=False, trials=2)
+    bullets = PAGE.partition("## Results\n")[2].partition("\nNone means")[0].split("\n- ")
+    seen = set()
+    for bullet in (each.replace("\n ", "") for each in bullets[1:]):
+        about, _, text = re.sub(r"\]\([^)]*\)", "]", bullet).partition(": ")
+        names = re.findall(r"`([^`]+)`", about)
+        paths = [*names, *(names[0] + path for path in re.findall(r"`(\.[a-z_.]+)`", text))]
+        for path, inner in re.findall(r"`(\.[a-z_]+)` \(([^)]*)\)", text):
+            paths += [f"{names[0]}{path}.{name}" for name in re.findall(r"`([a-z_]+)`", inner)]
+        if names == ["not_measured"]:
+            fields = [field.name for field in dataclasses.fields(NotMeasured)]
+            assert re.findall(r"`([a-z_]+)`", text) == fields
+        for path in paths:
+            given = {"result": result, "table": "tasks"}
+            eval(f"result.{path}", given)
+            seen.add(path)
+    assert {"answer.sure", "difference.verdict", "difference.estimate.interval", "runs",
+        'conditions["supplied"].score.points', "to_frame(table)"} <= seen  # fmt: skip
+    assert result.difference is not None
+    assert result.to_dict()["difference"]["verdict"] == result.difference.verdict
 
 
 @pytest.mark.parametrize("kind", [str, Path])
