@@ -100,7 +100,7 @@ def medals(
     if runs is not None and not (runs.submissions or runs.reports or reports):
         raise InputError(_nothing(runs, places))
     if on_screen:
-        need_terminal("give --table")
+        need_terminal("--table prints the medals")
         from bioeval_tui.cli.app import show  # tables and files need no screen
 
         show(AppServices(settings, reports=reports, runs=runs), "medals", "leave")

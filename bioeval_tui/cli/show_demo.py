@@ -62,7 +62,7 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
         UsageError: there is no terminal.
         ScreenCrashError: a screen crashed; the terminal is restored.
     """
-    need_terminal("give --headless without --show")
+    need_terminal("`bioeval-tui demo --headless`, without --show, prints lines")
     with tempfile.TemporaryDirectory(prefix="bioeval-demo-") as folder:
         own = replace(settings, data_dir_override=folder)
         runs_dir = private_dir(own.runs_dir)

@@ -33,7 +33,7 @@ def show_run(
     With `leave_running`, the engine continues after the screen closes; otherwise it is cancelled.
     `show` replaces the application's own screen.
     """
-    need_terminal("give --headless")
+    need_terminal("--headless prints lines, as in `bioeval-tui demo --headless`")
     # The engine first: it starts on the other core while the screen's modules load here.
     view = start_engine(spec, settings)[0]
     with contextlib.nullcontext() if leave_running else _ending_with_terminal(view):

@@ -21,16 +21,13 @@ _TERMINAL = 0
 def need_terminal(instead: str) -> None:
     """Get the terminal ready for a screen, and end this process when it is closed from now on.
 
-    `instead` suggests what works without a terminal.
+    `instead` says what to type without a terminal, and what that does.
 
     Raises:
         UsageError: stdin or stdout is not a terminal, or it only prints lines.
     """
     if is_dumb():
-        raise UsageError(
-            "this terminal (TERM=dumb) cannot draw screens; `bioeval-tui --plain …` prints lines:"
-            f" {instead}"
-        )
+        raise UsageError(f"this terminal (TERM=dumb) cannot draw screens; {instead}")
     if not has_screen():
         raise UsageError(f"this needs a terminal; without one, {instead}")
     make_lasting_for_screens()

@@ -96,11 +96,16 @@ def test_ctrl_z_does_not_freeze_a_program_that_no_shell_could_continue(tmp_path:
         screen.types("?", "Go to the job files")
 
 
-def test_a_terminal_that_only_prints_lines_is_told_of_plain(tmp_path: Path) -> None:
-    with Screen("app", data_dir=tmp_path, TERM="dumb") as screen:
+@pytest.mark.parametrize(
+    ("command", "typed"), [("app", "`bioeval-tui --help`"), ("demo", "`bioeval-tui demo --headless`")]
+)
+def test_in_a_terminal_that_only_prints_lines_it_is_said_what_to_type(
+    tmp_path: Path, command: str, typed: str
+) -> None:
+    with Screen(command, data_dir=tmp_path, TERM="dumb") as screen:
         assert screen.left() == ExitCode.BAD_INPUT
         while screen.read(0.1):
             pass
         assert b"\x1b" not in screen.written
         assert b"TERM=dumb" in screen.written
-        assert b"--plain" in screen.written
+        assert typed.encode() in b" ".join(screen.written.split())
