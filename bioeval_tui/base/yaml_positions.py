@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -12,6 +12,7 @@ from bioeval_tui.base.text import clean_line
 
 MAX_NODES = 30_000
 MAX_DEPTH = 50
+TOO_LARGE = f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels"
 
 Path = tuple[str | int, ...]
 _TAG = "tag:yaml.org,2002:"
@@ -78,10 +79,7 @@ def read_yaml(text: str, file: str, needs: str) -> YamlDocument:
         _refuse_depth(text)
         node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = clean_line(" ".join(part for part in (error.problem, error.context) if part))
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        document.problems.append(Problem(f"not valid YAML: {problem}", file, line, column))
+        document.problems.append(syntax_problem(error, text, file))
         return document
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         document.problems.append(Problem(f"not valid YAML: {clean_line(str(error))}", file))
@@ -89,8 +87,44 @@ def read_yaml(text: str, file: str, needs: str) -> YamlDocument:
     if node is None:
         document.problems.append(Problem(f"the file is empty; {needs}", file))
         return document
-    document.value = _Builder(document, file).build(node, ())
+    try:
+        document.value = _Builder(document, file).build(node, ())
+    except _NotHeldError as error:
+        # Of what was read until then, keys would be said to be missing that come later.
+        document.problems = [error.problem]
     return document
+
+
+def syntax_problem(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem:
+    """Return what is wrong with the syntax of `text`, and what would be right where that is known,
+    with line and column.
+    """
+    mark = error.problem_mark or error.context_mark
+    if mark is None:
+        return Problem(f"not valid YAML: {_parser_words(error)}", file)
+    words = _what_is_right(error, text, mark) or _parser_words(error)
+    return Problem(f"not valid YAML: {words}", file, mark.line + 1, mark.column + 1)
+
+
+def _parser_words(error: yaml.MarkedYAMLError) -> str:
+    return clean_line(" ".join(part for part in (error.problem, error.context) if part))
+
+
+def _what_is_right(error: yaml.MarkedYAMLError, text: str, mark: yaml.Mark) -> str:
+    """Return the sentence for an error that people often make; empty for any other."""
+    problem = error.problem or ""
+    lines = text.splitlines()
+    line = lines[mark.line] if mark.line < len(lines) else ""
+    found = line[mark.column : mark.column + 1]
+    if found == "\t" or "tab character" in problem:
+        return "a tab where the line is indented: YAML is indented with spaces"
+    if "cannot start any token" in problem and found.strip():
+        return f"a text that begins with {clean_line(found)} must be in quotes"
+    if "undefined alias" in problem:
+        return "no & names this alias: a text that begins with * must be in quotes"
+    if "mapping values are not allowed" in problem:
+        return "a key inside a value: a text with a colon and a space must be in quotes"
+    return ""
 
 
 def _refuse_depth(text: str) -> None:
@@ -103,8 +137,15 @@ def _refuse_depth(text: str) -> None:
             event, yaml.CollectionEndEvent
         )
         if depth > MAX_DEPTH or nodes > 2 * MAX_NODES:
-            problem = f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels"
-            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+            raise yaml.MarkedYAMLError(problem=TOO_LARGE, problem_mark=event.start_mark)
+
+
+class _NotHeldError(Exception):
+    """A document is larger or deeper than can be held."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
 
 
 class _Builder:
@@ -112,32 +153,32 @@ class _Builder:
         self.document = document
         self.file = file
         self.nodes = 0
+        self.open: dict[int, Path] = {}
+        """Where the collections are that are being read, by their ids: an alias of one has no end.
+        """
 
     def build(self, node: yaml.Node, path: Path) -> Any:
         mark = node.start_mark
         style = node.style if isinstance(node, yaml.ScalarNode) else None
         self.document.values[path] = Place(mark.line + 1, mark.column + 1, style)
         self.nodes += 1
+        if id(node) in self.open:
+            self._give_up(node, self.open[id(node)], "contains an alias of itself, so it has no end")
         if self.nodes > MAX_NODES or len(path) > MAX_DEPTH:
-            if self.nodes <= MAX_NODES + 1:
-                self._problem(
-                    node,
-                    path,
-                    f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels",
-                )
-            self.nodes = MAX_NODES + 2
-            return None
+            self._give_up(node, path[:1], TOO_LARGE)  # fifty levels would not be read
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, path)
+        self.open[id(node)] = path
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, path)
-        if isinstance(node, yaml.SequenceNode):
-            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
-        return self._scalar(node, path)
+            value: Any = self._mapping(node, path)
+        else:
+            value = [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
+        del self.open[id(node)]
+        return value
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for key_node, value_node in node.value:
-            if self.nodes > MAX_NODES:
-                break
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _TAG + "merge":
                 self._problem(
                     key_node, path, "a key must be plain text (merge keys are not supported)"
@@ -172,10 +213,14 @@ class _Builder:
             return None
 
     def _problem(self, node: yaml.Node, path: Path, message: str) -> None:
+        self.document.problems.append(self._placed(node, path, message))
+
+    def _give_up(self, node: yaml.Node, path: Path, message: str) -> NoReturn:
+        raise _NotHeldError(self._placed(node, path, message))
+
+    def _placed(self, node: yaml.Node, path: Path, message: str) -> Problem:
         mark = node.start_mark
-        self.document.problems.append(
-            Problem(message, self.file, mark.line + 1, mark.column + 1, show_path(path))
-        )
+        return Problem(message, self.file, mark.line + 1, mark.column + 1, show_path(path))
 
 
 def show_path(path: Path) -> str:

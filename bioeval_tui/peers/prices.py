@@ -19,6 +19,7 @@ import yaml
 
 from bioeval_tui.base.errors import InputError, Problem
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.yaml_positions import syntax_problem
 
 FILE_NAME = "prices.yml"
 
@@ -90,11 +91,11 @@ def load_prices(own_file: Path | None) -> Prices:
 def _yaml(text: str, file: str) -> dict[str, Any]:
     try:
         data = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except yaml.MarkedYAMLError as error:
+        raise InputError("prices", (syntax_problem(error, text, file),)) from None
+    except (yaml.YAMLError, ValueError, RecursionError):
         # Numbers and dates that do not exist are a ValueError.
-        mark = getattr(error, "problem_mark", None)
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise InputError("prices", (Problem("not valid YAML", file, line, column),)) from None
+        raise InputError("prices", (Problem("not valid YAML", file),)) from None
     if data is None:
         return {}
     if not isinstance(data, dict):

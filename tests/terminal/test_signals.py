@@ -97,7 +97,8 @@ def test_ctrl_z_does_not_freeze_a_program_that_no_shell_could_continue(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("command", "typed"), [("app", "`bioeval-tui --help`"), ("demo", "`bioeval-tui demo --headless`")]
+    ("command", "typed"),
+    [("app", "`bioeval-tui --help`"), ("demo", "`bioeval-tui demo --headless`")],
 )
 def test_in_a_terminal_that_only_prints_lines_it_is_said_what_to_type(
     tmp_path: Path, command: str, typed: str

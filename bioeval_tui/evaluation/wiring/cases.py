@@ -161,6 +161,9 @@ class Cases:
                 ("cases", "file"),
                 "must be a file in the job's folder; --cases-file takes a file from anywhere",
             )
+        if not path.is_file():
+            shown = clean_line(str(config.file))
+            raise self._wrong(("cases", "file"), f"there is no file {shown} in the job's folder")
         return read_cases(folder / config.file, config.id)
 
     def _wrong(self, path: FieldPath, message: str) -> JobError:

@@ -48,6 +48,7 @@ from bioeval_tui.base.isolation import find_installed, module_command
 from bioeval_tui.base.settings import plain_environment
 from bioeval_tui.base.streams import make_lasting
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.yaml_positions import syntax_problem
 from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
 from bioeval_tui.grade.tasks.source_types import BuiltinSource, get_source
 from bioeval_tui.grade.tasks.sources import TaskSource
@@ -171,6 +172,9 @@ def read_checksums(path: Path) -> dict[str, Any]:
         # objects.
         written = path.read_text(encoding="utf-8")
         data = yaml.load(written, Loader=yaml.BaseLoader)  # noqa: S506  # nosec B506
+    except yaml.MarkedYAMLError as error:
+        problem = syntax_problem(error, written, str(path))
+        raise InputError(str(problem), (problem,)) from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid YAML: {error}") from None
     if data in (None, ""):

@@ -17,6 +17,7 @@ import yaml
 from bioeval_tui.base.errors import InputError, Problem
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean, clean_line, clean_value, plural
+from bioeval_tui.base.yaml_positions import syntax_problem
 from bioeval_tui.grade.grader import grader_from_config
 from bioeval_tui.grade.tasks.sources import BoardEntry, PublishedBoard, published_board
 from bioeval_tui.grade.tasks.task_code import load_function
@@ -315,11 +316,9 @@ def _read_yaml(entry: TaskEntry) -> dict[str, Any]:
         written = entry.config_path.read_bytes()
         data = yaml.load(written, Loader=loader)  # noqa: S506 (a safe loader)  # nosec B506
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise _fail(
-            entry, f"not valid YAML: {error.problem or error.context}", line, column
-        ) from None
+        text = written.decode("utf-8", "replace")
+        problem = syntax_problem(error, text, str(entry.config_path))
+        raise TaskConfigError(str(problem), (problem,)) from None
     except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:
         raise _fail(entry, f"cannot be read: {error}") from None
     if not isinstance(data, dict):

@@ -205,13 +205,31 @@ def test_a_condition_in_which_nothing_is_judged_or_asserted_gives_a_warning() ->
         ("tasks: [", "not valid YAML"),
         ("- a\n- b\n", "must be a mapping"),
         ("a: !!python/object/apply:os.system ['x']\n", "unknown key"),
-        ("a: &x [*x]\n", "too large or too deep"),
+        ("a: &x [*x]\n", "job.yml:1:4: a: contains an alias of itself"),
+        ("a:\n  b: &x {c: *x}\n", "job.yml:2:6: a.b: contains an alias of itself"),
+        ("a:\n\tb: 1\n", "job.yml:2:1: not valid YAML: a tab where the line is indented"),
+        ("a:\n  b: 1\n\tc: 2\n", "job.yml:3:1: not valid YAML: a tab where the line is indented"),
+        ("a: >\n\tx\n", "job.yml:2:1: not valid YAML: a tab where the line is indented"),
+        ("a: @x\n", "job.yml:1:4: not valid YAML: a text that begins with @ must be in quotes"),
+        ("a: *x\n", "job.yml:1:4: not valid YAML: no & names this alias"),
+        ("a: x: y\n", "job.yml:1:5: not valid YAML: a key inside a value"),
         ("\x00", "not valid YAML"),
         ("a: " + "[" * 200 + "]" * 200, "too large or too deep"),
     ],
 )
 def test_a_file_that_is_not_a_job_is_one_clear_problem(text: str, said: str) -> None:
     assert any(said in problem for problem in problems_of(text))
+
+
+@pytest.mark.parametrize(
+    "facts",
+    ["&a [*a, Ada lives in Oslo]", "&a {b: [*a]}", "[" * 60 + "]" * 60, "[" + "1," * 30_001 + "]"],
+)
+def test_what_cannot_be_held_is_the_only_problem_of_a_file(facts: str) -> None:
+    job = f"facts: {facts}\n{MINIMAL.replace('facts', 'about')}"
+    (problem,) = problems_of(job)
+    assert len(problem) < 200
+    assert problem.startswith("job.yml:1:")
 
 
 def test_yaml_aliases_that_multiply_are_refused() -> None:

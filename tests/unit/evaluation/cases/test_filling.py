@@ -268,3 +268,10 @@ def test_the_documented_examples_are_valid_jobs(tmp_path: Path) -> None:
     assert (said(found, tmp_path), len(found.cases)) == ([], 1)
     found = checked(tmp_path, "tasks: []\nfacts: []\n" + "".join(more))
     assert (said(found, tmp_path), len(found.cases)) == ([], 3)
+
+
+def test_a_table_that_is_not_there_is_named_where_the_job_names_it(tmp_path: Path) -> None:
+    job = "tasks: []\nfacts: []\ncases: {file: none.csv}\n"
+    (problem,) = said(checked(tmp_path, job), tmp_path)
+    assert "cases.file: there is no file none.csv in the job's folder" in problem
+    assert problem.startswith("job.yml:")
