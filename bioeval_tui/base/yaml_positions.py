@@ -163,7 +163,9 @@ class _Builder:
         self.document.values[path] = Place(mark.line + 1, mark.column + 1, style)
         self.nodes += 1
         if id(node) in self.open:
-            self._give_up(node, self.open[id(node)], "contains an alias of itself, so it has no end")
+            self._give_up(
+                node, self.open[id(node)], "contains an alias of itself, so it has no end"
+            )
         if self.nodes > MAX_NODES or len(path) > MAX_DEPTH:
             self._give_up(node, path[:1], TOO_LARGE)  # fifty levels would not be read
         if isinstance(node, yaml.ScalarNode):

@@ -95,8 +95,8 @@ from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
     "--rerun",
     is_flag=True,
     help=(
-        "Add a trial for each one that failed because of the evaluator, the judge or the"
-        " infrastructure."
+        "Add a trial for each one in which a conversation does not count, whoever's fault it is;"
+        " results say so, and keep those."
     ),
 )
 @with_options("max_calls", "max_cost", "unrestricted_setups")

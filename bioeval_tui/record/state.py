@@ -465,6 +465,9 @@ class RunState:
     last_seq: int = 0
     last_at: datetime | None = None
     resumed: int = 0
+    """How often it was resumed after an interruption."""
+    added: int = 0
+    """The trials that were added because as many had no score (`runs resume --rerun`)."""
     cases: list[events.Case] = field(default_factory=list)
     """The case of each trial, begun or not; empty where the job has none."""
     served: dict[Peer, dict[str, list[str]]] = field(default_factory=dict)
@@ -844,6 +847,16 @@ def _without_found(task: events.TaskScored) -> events.TaskScored:
     return events.with_fields(task, evidence=unfound)
 
 
+def _count_resumed(state: RunState, event: events.RunResumed) -> None:
+    more = 0
+    if event.trials is not None and state.started is not None:
+        more = max(0, event.trials - state.started.trials)
+    state.added += more
+    was_complete = state.ended is not None and state.ended.status == "completed"
+    if not (more and was_complete):
+        state.resumed += 1
+
+
 def _apply_to_run(state: RunState, event: RunEvent) -> None:
     match event:
         case events.RunStarted():
@@ -854,7 +867,7 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
             )
             state._parts = {case.key: case.parts for case in event.cases}
         case events.RunResumed():
-            state.resumed += 1
+            _count_resumed(state, event)
             if state.started is not None:
                 state.cases += cases.trial_cases(state.started, event.cases, state.cases)
             state.ended = None

@@ -170,6 +170,20 @@ NEVER_STARTED = Answer(
 )
 
 
+def how_sure(
+    runs: Sequence[RecordedRun],
+    finding: of.ConclusionFinding,
+    *,
+    rehearsal: bool = False,
+    by_rules: bool = True,
+) -> str:
+    """Return how sure an answer is, and how many trials were added after the run had its results:
+    whoever adds trials where some went badly chooses.
+    """
+    added = sum(run.added_trials for run in runs)
+    return sentences.sure(finding, rehearsal=rehearsal, judged_by_rules=by_rules, added=added)
+
+
 def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     """Return a run's answer."""
     finding = (
@@ -191,7 +205,7 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     return Answer(
         finding,
         sentences.sentence(what),
-        sentences.sure(finding, rehearsal=is_rehearsal, judged_by_rules=run.brief.judged_by_rules),
+        how_sure([run], finding, rehearsal=is_rehearsal, by_rules=run.brief.judged_by_rules),
         why,
         _steps(run, finding, bool(why) and not failed),
         decided,
@@ -233,7 +247,7 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
         return Answer(
             finding,
             sentences.sentence(what),
-            sentences.sure(finding),
+            how_sure(runs, finding),
             first.what,
             first.steps,
             control=_controls(runs),
@@ -253,7 +267,7 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     return Answer(
         finding,
         sentences.sentence(what),
-        sentences.sure(finding, rehearsal=rehearsal, judged_by_rules=by_rules),
+        how_sure(runs, finding, rehearsal=rehearsal, by_rules=by_rules),
         why,
         tuple(steps),
         control=_controls(runs),

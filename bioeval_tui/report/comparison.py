@@ -24,7 +24,7 @@ from bioeval_tui.record.score import (
 )
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
-from bioeval_tui.report.answer import Answer
+from bioeval_tui.report.answer import Answer, how_sure
 from bioeval_tui.report.contents import NOTHING, Contents, InCommon, common_contents
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import Finding
@@ -727,7 +727,7 @@ class Comparison:
         if measured:
             why = sentence(most or of.NothingApart(self._failing_in_both))
         by_rules = self.a.brief.judged_by_rules and self.b.brief.judged_by_rules
-        how = sure_of(finding, rehearsal=rehearsal, judged_by_rules=by_rules)
+        how = how_sure([self.a, self.b], finding, rehearsal=rehearsal, by_rules=by_rules)
         return Answer(finding, what, how, why, tuple(steps))
 
     @property

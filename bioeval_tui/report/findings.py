@@ -732,6 +732,12 @@ class WasResumed(Finding):
     times: int
 
 
+class TrialsAdded(Finding):
+    """A run to which trials were added, because as many had no score."""
+
+    trials: int
+
+
 class NewerEvents(Finding):
     """Events that this version does not know."""
 

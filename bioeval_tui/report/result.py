@@ -58,6 +58,7 @@ from bioeval_tui.report.findings import (
     SameStart,
     SeedNotApplied,
     SetupFailed,
+    TrialsAdded,
     UncleanStart,
     UserErred,
     WasResumed,
@@ -951,6 +952,8 @@ def _warnings(run: RunResult) -> list[str]:
     warnings += map(str, run.problems)
     if run.state.resumed:
         warnings.append(sentence(WasResumed(run.state.resumed)))
+    if run.state.added:
+        warnings.append(sentence(TrialsAdded(run.state.added)))
     if run.state.unknown:
         warnings.append(
             sentence(NewerEvents(tuple(sorted({event.kind for event in run.state.unknown}))))

@@ -691,6 +691,11 @@ class RecordedRun:
         return self.started.trials
 
     @property
+    def added_trials(self) -> int:
+        """How many of them `runs resume --rerun` added, because as many had no score."""
+        return self.state.added
+
+    @property
     def planned(self) -> list[tuple[Condition, int]]:
         """Every conversation that the run was to have, trial by trial, as its condition and
         trial.

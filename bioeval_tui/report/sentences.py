@@ -141,6 +141,7 @@ TEXTS: dict[type, str] = {
     of.NoControl: "not told apart from the longer talk: no trial has all three scores",
     of.SameStart: "both conditions started from the same {0.shared:and}",
     of.WasResumed: "the run was interrupted and resumed {0.times:time}",
+    of.TrialsAdded: "{0.trials:trial} added by --rerun, as many as had no score",
     of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
     of.TimesNotCompared: "timing is not compared: A ran {0.a:conversation} at a time with its"
     " agent, B {0.b}",
@@ -445,9 +446,18 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
 
 
 def sure(
-    finding: of.ConclusionFinding, *, rehearsal: bool = False, judged_by_rules: bool = True
+    finding: of.ConclusionFinding,
+    *,
+    rehearsal: bool = False,
+    judged_by_rules: bool = True,
+    added: int = 0,
 ) -> str:
-    """Return how sure an answer is: yes or no, why, and what would do."""
+    """Return how sure an answer is: yes or no, why, and what would do; last, how many trials were
+    `added` to the runs.
+    """
+    if added:
+        words = sure(finding, rehearsal=rehearsal, judged_by_rules=judged_by_rules)
+        return f"{words}; {sentence(of.TrialsAdded(added))}"
     if rehearsal and isinstance(finding, _REPEATABLE):
         return f"no: only {_REHEARSAL[judged_by_rules]}; with models, {_enough(finding)} would do"
     words = _how_sure(finding)

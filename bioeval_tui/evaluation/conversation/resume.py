@@ -133,8 +133,8 @@ def missing_conversations(
 
 
 def excluded_trials(state: RunState) -> list[int]:
-    """Return the trials in which a conversation was invalidated by the evaluator, the judge or the
-    infrastructure.
+    """Return the trials in which a conversation has no score: whoever's fault that is, it does not
+    count.
     """
     return sorted(
         {

@@ -67,9 +67,8 @@ def resume_spec(
     the run's end.
 
     This only determines the request: the engine reads the recording again once it has the lock.
-    `rerun` adds a trial for each one that failed because of the evaluator, the judge or the
-    infrastructure. An imported recording is untrusted: its job file and agent URL are used only if
-    given here.
+    `rerun` adds a trial for each one in which a conversation has no score. An imported recording is
+    untrusted: its job file and agent URL are used only if given here.
 
     Raises:
         UsageError: the run is in progress elsewhere, or was imported and its job or agent is not
@@ -345,8 +344,8 @@ def rerun_offer(path: Path) -> str:
 
 
 def owed_reruns(path: Path) -> list[int]:
-    """Return the case index of each trial that failed because of evaluator, judge or infrastructure
-    and has no replacement.
+    """Return the case index of each trial in which a conversation has no score, whoever's fault it
+    is, and that has no replacement.
 
     Another trial of the case replaces it, and so does a later verdict if only the judge had failed.
     Without cases, all trials are of case 0.

@@ -13,6 +13,7 @@ from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.report.answer import Answer, answer_batch, answer_grading, answer_medals
+from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run
 from tests.simulations.sets import sentences
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, import_scores, scoring
@@ -159,7 +160,7 @@ def test_rules_are_said_to_judge_only_where_they_do(tmp_path: Path) -> None:
         ([Talk(reason="max_turns", holds=(None,), detail="6 messages without a sign-off")] * 2, [],
             "not_measured",
          "No conversation has a score. SURE no: nothing was measured WHY assertion not measured: 1 "
-         "of 1 assertions could not be measured"),
+         "of 1 assertion could not be measured"),
         ([Talk(reason="evaluator_failed", fault="infrastructure")], [KNOWS], "evaluator_failed",
             "The simulated user failed at turn 1"),
     ],
@@ -620,3 +621,28 @@ def test_no_sentence_claims_more_than_its_result_set_shows() -> None:
     ]
     assert len(claimed) == 8
     assert not any(name.startswith(("one", "two", "three")) for name in claimed)
+
+
+@pytest.mark.parametrize("fault", ["agent", "infrastructure"])
+def test_trials_that_were_added_for_lost_ones_are_told_in_every_answer(
+    tmp_path: Path, fault: events.Fault
+) -> None:
+    """Else whoever reads it takes them for trials like the others."""
+    lost = Talk(tasks=None, fault=fault, reason="agent_failed", detail="no session was opened")
+    before = Recorded([lost, scoring(0.9)], [scoring(1.0)] * 2, job="before", trials=2)
+    told = "1 trial added by --rerun, as many as had no score"
+    assert told not in before.loaded().answer.sure
+    after = Recorded([lost, *[scoring(0.9)] * 2], [scoring(1.0)] * 3, trials=2)
+    *talks, end = after.events()
+    resumed = events.RunResumed(
+        run_id=end.run_id, seq=end.seq + 1, at=end.at, program_version="0", trials=3
+    )
+    again = [*talks, end, resumed, end.model_copy(update={"seq": end.seq + 2})]
+    path = tmp_path / f"{end.run_id}.jsonl"
+    path.write_bytes(b"".join(map(write_event, again)))
+    run = load_run(path)
+    assert run.answer.sure.endswith(f"; {told}")
+    assert told in run.warnings
+    assert not any("interrupted" in warning for warning in run.warnings)
+    assert told in answer_batch([run, before.loaded()]).sure
+    assert told in compare(before.loaded(), run).answer.sure

@@ -146,7 +146,7 @@ def test_why_a_part_of_a_conversation_does_not_count_is_whose_fault_it_was() -> 
     result = evaluate(
         [Recorded([Talk()] * 9 + [HALF]).loaded()], GateRules.parse(["timing:1", "task1:1"])
     )
-    why = "assertion not measured: 1 of 1 assertions could not be measured"
+    why = "assertion not measured: 1 of 1 assertion could not be measured"
     assert [check.words for check in result.checks] == [
         f"9 of 10 used (the measurement failed in 1: {why})"
     ] * 2

@@ -272,6 +272,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "Shown are the 100 conversations of the trials that were chosen. All figures are of all"
         " 10,020."),
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
+    (of.TrialsAdded(1), "1 trial added by --rerun, as many as had no score"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
     (of.NothingSubmitted("t"), "Nothing was submitted for t."),
