@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from numbers import Integral, Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -24,7 +25,7 @@ import pytest
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.isolation import program_command
 from bioeval_tui.base.streams import break_commands, is_runner
-from bioeval_tui.base.text import listed
+from bioeval_tui.base.text import clean_line, listed, shorten
 from bioeval_tui.base.units import number_near
 from bioeval_tui.record.condition_names import of_mean_words, published_title, without_placebo
 from bioeval_tui.report.answer_labels import LABELS
@@ -161,8 +162,7 @@ class Evaluation:
         """
         __tracebackhide__ = True
         _require_share(bar)
-        if k < 1:
-            raise ValueError(f"pass^k needs a k of 1 or more, not {k}")
+        _require_count(k)
         for run, conditions in self._chosen_runs(condition):
             for name in conditions:
                 value, where = _pass_k(run, name, k), f"{_name(run)}, {published_title(name)}"
@@ -228,9 +228,40 @@ class Evaluation:
         pytest.fail(message, pytrace=False)
 
 
-def _require_share(bar: float) -> None:
-    if not 0 <= bar <= 1:
-        raise ValueError(f"the threshold must be from 0 to 1, not {bar:g}")
+def _require_types(jobs: Sequence[object], agent: object, options: object) -> None:
+    for job in jobs:
+        if not isinstance(job, str | Path):
+            raise TypeError(
+                f"bioeval.run: a job is a YAML file or the name of a sample, not {_shown(job)}"
+            )
+    if agent is not None and not callable(agent):
+        raise TypeError(
+            "bioeval.run: agent is a function or an object that can be called, not"
+            f" {_shown(agent)}; agent_url takes a URL"
+        )
+    if isinstance(options, str) or not isinstance(options, Sequence):
+        raise TypeError(
+            'bioeval.run: options is a list of texts, such as ["--cases", "1-3"], not'
+            f" {_shown(options)}"
+        )
+
+
+def _shown(value: object) -> str:
+    return shorten(clean_line(repr(value)), 100)
+
+
+def _require_share(bar: object) -> None:
+    if isinstance(bar, bool) or not isinstance(bar, Real):
+        raise TypeError(f"the threshold must be a number from 0 to 1, not {_shown(bar)}")
+    if not 0 <= float(bar) <= 1:
+        raise ValueError(f"the threshold must be from 0 to 1, not {float(bar):g}")
+
+
+def _require_count(k: object) -> None:
+    if isinstance(k, bool) or not isinstance(k, Integral):
+        raise TypeError(f"pass^k needs a whole number as k, not {_shown(k)}")
+    if int(k) < 1:
+        raise ValueError(f"pass^k needs a k of 1 or more, not {k}")
 
 
 def _name(run: dict[str, Any]) -> str:
@@ -283,8 +314,12 @@ class Bioeval:
         are the options of `bioeval-tui run`: `agent_url="…"`, `repeat=3`, `rehearsal=True`.
         `options` are further options as on the command line. The test fails if the program could
         not run.
+
+        Raises:
+            TypeError: a job is no path, the agent cannot be called, or `options` is one text.
         """
         __tracebackhide__ = True
+        _require_types(jobs, agent, options)
         arguments = [str(self.folder / job) for job in jobs]
         for name, value in {"model": models, **asked}.items():
             option = f"--{name.replace('_', '-')}"

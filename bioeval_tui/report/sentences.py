@@ -141,7 +141,7 @@ TEXTS: dict[type, str] = {
     of.NoControl: "not told apart from the longer talk: no trial has all three scores",
     of.SameStart: "both conditions started from the same {0.shared:and}",
     of.WasResumed: "the run was interrupted and resumed {0.times:time}",
-    of.TrialsAdded: "{0.trials:trial} added by --rerun, as many as had no score",
+    of.TrialsAdded: "{0.trials:trial} added by --rerun",
     of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
     of.TimesNotCompared: "timing is not compared: A ran {0.a:conversation} at a time with its"
     " agent, B {0.b}",

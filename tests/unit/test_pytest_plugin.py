@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.pytest_plugin import Evaluation, NotMeasured
+from bioeval_tui.pytest_plugin import Bioeval, Evaluation, NotMeasured
 from bioeval_tui.report.answer_labels import LABELS
 from bioeval_tui.report.document import AnswerResult
 from tests.documents import document_of
@@ -68,6 +68,38 @@ def test_a_threshold_that_everything_or_nothing_passes_is_an_error(
 ) -> None:
     with pytest.raises(ValueError, match=why):
         getattr(evaluation(GOOD), method)(*given)
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "why"),
+    [
+        ("assert_score", ("0.8",), "the threshold must be a number from 0 to 1, not '0.8'"),
+        ("assert_score", (True,), "the threshold must be a number from 0 to 1, not True"),
+        ("assert_pass_k", ("2", 0.9), "needs a whole number as k, not '2'"),
+        ("assert_pass_k", (2, None), "the threshold must be a number from 0 to 1, not None"),
+    ],
+)
+def test_a_threshold_of_another_type_is_one_sentence(
+    method: str, given: tuple[Any, ...], why: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(why)):
+        getattr(evaluation(GOOD), method)(*given)
+
+
+@pytest.mark.parametrize(
+    ("jobs", "given", "why"),
+    [
+        ((3,), {}, "a job is a YAML file or the name of a sample, not 3"),
+        ((["job.yml"],), {}, "a job is a YAML file or the name of a sample, not ['job.yml']"),
+        (("job.yml",), {"agent": "http://127.0.0.1:1"}, "; agent_url takes a URL"),
+        (("job.yml",), {"options": "--cases 1-3"}, "options is a list of texts, such as"),
+    ],
+)
+def test_a_wrong_argument_of_run_is_one_sentence(
+    tmp_path: Path, jobs: tuple[Any, ...], given: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(why)):
+        Bioeval(tmp_path).run(*jobs, **given)
 
 
 def test_a_condition_that_was_not_run_is_an_error() -> None:

@@ -630,7 +630,7 @@ def test_trials_that_were_added_for_lost_ones_are_told_in_every_answer(
     """Else whoever reads it takes them for trials like the others."""
     lost = Talk(tasks=None, fault=fault, reason="agent_failed", detail="no session was opened")
     before = Recorded([lost, scoring(0.9)], [scoring(1.0)] * 2, job="before", trials=2)
-    told = "1 trial added by --rerun, as many as had no score"
+    told = "1 trial added by --rerun"
     assert told not in before.loaded().answer.sure
     after = Recorded([lost, *[scoring(0.9)] * 2], [scoring(1.0)] * 3, trials=2)
     *talks, end = after.events()

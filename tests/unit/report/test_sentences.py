@@ -272,7 +272,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "Shown are the 100 conversations of the trials that were chosen. All figures are of all"
         " 10,020."),
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
-    (of.TrialsAdded(1), "1 trial added by --rerun, as many as had no score"),
+    (of.TrialsAdded(1), "1 trial added by --rerun"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
     (of.NothingSubmitted("t"), "Nothing was submitted for t."),
@@ -877,6 +877,7 @@ def test_how_sure_an_answer_is_has_one_line_on_a_screen_of_120_columns() -> None
         assert len(sure(found)) <= sentences.ONE_LINE, found
         if not isinstance(found, of.MedalCounts):  # files are never graded in a rehearsal
             assert len(sure(found, rehearsal=True)) <= sentences.ONE_LINE, found
+        assert sure(found, added=2).endswith("; 2 trials added by --rerun"), found
 
 
 @pytest.mark.parametrize(("found", "words", "command"), DO)
@@ -1015,6 +1016,7 @@ def _lines_run() -> set[int]:
             sure(found)
             sure(found, rehearsal=True)
             sure(found, rehearsal=True, judged_by_rules=False)
+            sure(found, added=1)
             has_scores(found)
         for found, _ in CAUSES:
             sentences.cause(found)
