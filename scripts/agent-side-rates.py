@@ -21,8 +21,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from bioeval_tui.guards import AGENT_RULES, AgentFinding, HeldMessage, HeldTalk, find_agent_faults
-from bioeval_tui.guards.agent_side import questions_to_compare
+from bioeval_tui.guards.agent_side import (
+    AGENT_RULES,
+    AgentFinding,
+    HeldMessage,
+    HeldTalk,
+    find_agent_faults,
+    questions_to_compare,
+)
 from bioeval_tui.statistics.intervals import share_interval
 
 GOLDEN = Path(__file__).parent.parent / "tests" / "golden" / "guards"

@@ -40,7 +40,7 @@ for path in sorted(folder.rglob("*.py")):
         assert error.name and error.name.partition(".")[0] != "bioeval_tui", (path, error.name)
 """
 COMMANDS = """
-from bioeval_tui.cli import jobs, runs_manage, runs_report
+from bioeval_tui.cli import check, runs_manage, runs_report
 from bioeval_tui.evaluation.wiring import check_job
 """
 JOB = """

@@ -140,6 +140,12 @@ def number(value: float | None) -> str:
     return signless(value)
 
 
+def score_text(value: float) -> str:
+    """Return the score of a submission, or a threshold, with up to five decimals."""
+    # no -0, also of what is rounded to it
+    return f"{round(value, 5) + 0.0:.5f}".rstrip("0").rstrip(".")
+
+
 def number3(value: float | None) -> str:
     """Return three decimals, or a dash: for errors and intervals."""
     if value is None or math.isnan(value):

@@ -22,7 +22,6 @@ from bioeval_tui.sample.paths import (
 )
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.attach import FollowedRun
     from bioeval_tui.tui.demo_app import Pace
 
 
@@ -91,7 +90,7 @@ def demo(
                 f"--show {show} plays a recording; it cannot be combined with --headless, --json,"
                 " --llm, --local-model or --neo4j"
             )
-        from bioeval_tui.cli.show_demo import (
+        from bioeval_tui.cli.show_recorded_demo import (
             show_recorded_demo,  # a headless run does not need it
         )
 
@@ -118,14 +117,10 @@ def demo(
                 recording_path(settings.runs_dir, spec.runs[0].run_id), careful_recording()
             )
         return code
-    from bioeval_tui.cli.show_run import announce, show_run  # a headless run does not need it
-
     if llm or neo4j:  # a key or an address may be missing; nothing else of the demo is the user's
+        from bioeval_tui.cli.show_run import announce  # it asks for everything that a run loads
+
         announce(spec, settings)
+    from bioeval_tui.cli.show_demo import show_demo  # a headless run does not need it
 
-    def open_demo(source: FollowedRun) -> None:
-        from bioeval_tui.cli.show_demo import show_demo  # the engine starts while it loads
-
-        show_demo(spec, settings, source, pace=pace, loop=loop)
-
-    return show_run(spec, settings, leave_running=False, show=open_demo)
+    return show_demo(spec, settings, pace=pace, loop=loop)

@@ -42,10 +42,10 @@ COMMANDS: Table = {
     "judge-test": ("runs_again", "Test whether a judge changes its mind."),
     "runs": ("runs", "List, show, replay, report and manage recorded runs."),
     "new": ("jobs", "Create a job file from a few questions."),
-    "check": ("jobs", "Check job files for errors."),
+    "check": ("check", "Check job files for errors."),
     "schema": ("schemas", "Print the JSON Schema of job files, or of what a command prints."),
     "guards": ("guards", "Check the simulated user's messages in transcripts."),
-    "assert": ("jobs", "Try an assertion on a saved state or the graph."),
+    "assert": ("try_assertion", "Try an assertion on a saved state or the graph."),
     "samples": ("installed", "List or copy the sample jobs and submissions."),
     "agent": ("agent", "Start the sample agent."),
     "grade": ("grade", "Grade submissions against leaderboards."),
@@ -216,8 +216,7 @@ def _write_error(sentence: str) -> None:
 
 def _defect(error: Exception) -> None:
     """Write the traceback to a log file; show the user one sentence with its path."""
-    from bioeval_tui.base import files, settings
-    from bioeval_tui.base.text import clean_line, home_relative
+    from bioeval_tui.base import files, settings, text
 
     try:
         folder = files.private_dir(settings.Settings.from_environment().logs_dir)
@@ -226,14 +225,14 @@ def _defect(error: Exception) -> None:
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
             file.write(_traceback_text(error))
         where = (
-            f"; to report it (`bioeval-tui docs install`), send {home_relative(log)} and what"
+            f"; to report it (`bioeval-tui docs install`), send {text.home_relative(log)} and what"
             " `bioeval-tui doctor` prints"
         )
     except (OSError, BioevalError):
         where = "; run again with --debug to see the details"
     crashed = isinstance(error, ScreenCrashError)
     what = "the screen crashed, a bug" if crashed else "this is a bug"
-    message = clean_line(str(error) if crashed else f"{type(error).__name__}: {error}", 300)
+    message = text.clean_line(str(error) if crashed else f"{type(error).__name__}: {error}", 300)
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     sentence = f"{what} in bioeval-tui ({message}){where}{notes}"
     _write_error(sentence)

@@ -128,7 +128,7 @@ def run(jobs: tuple[Path, ...], **options: Any) -> int:
     from bioeval_tui.cli.show_run import announce, show_run  # a headless run does not need it
 
     announce(spec, settings)
-    return show_run(spec, settings, leave_running=True)
+    return show_run(spec, settings)
 
 
 MOST_ROUNDS = 200

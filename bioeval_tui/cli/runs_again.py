@@ -123,7 +123,7 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
     from bioeval_tui.cli.show_run import announce, show_run  # a headless run does not need it
 
     announce(spec, settings)
-    return show_run(spec, settings, leave_running=True)
+    return show_run(spec, settings)
 
 
 class PrintedAssertionChanged(TypedDict):

@@ -35,7 +35,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "agent": ("cli.agent:PrintedAgent",),
     "assert": (),
     "baseline": ("cli.baseline:PrintedBaselines",),
-    "check": ("list", "cli.jobs:PrintedProblem"),
+    "check": ("list", "cli.check:PrintedProblem"),
     "demo": (_RESULT,),
     "doctor": ("list", "evaluation.wiring.doctor:ComponentState"),
     "grade": ("cli.grade:PrintedBatch",),

@@ -2,7 +2,7 @@
 
 The score itself stays as published.
 
-Importing it loads only the standard library.
+Importing it loads nothing that is slow.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, get_args
 
-from bioeval_tui.grade.score_numbers import score_text
+from bioeval_tui.base.units import score_text
 
 DoubtKind = Literal["order", "columns"]
 

@@ -71,12 +71,6 @@ _MOST_ROUNDED = 0.0501
 """By how much a percentile differs from its rounded one at most, and a rest of binary fractions."""
 
 
-def score_text(value: float) -> str:
-    """Return a score or a threshold as everything shows it: with up to five decimals."""
-    # no -0, also of what is rounded to it
-    return f"{round(value, 5) + 0.0:.5f}".rstrip("0").rstrip(".")
-
-
 def better_words(is_lower_better: bool) -> str:
     """Return which scores are better, as the rest of a sentence."""
     if is_lower_better:

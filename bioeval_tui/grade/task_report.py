@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
+from bioeval_tui.base.units import score_text
 from bioeval_tui.grade.doubts import Doubt
 from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.ledger import Looks
@@ -26,7 +27,7 @@ from bioeval_tui.grade.report_fields import (
     yes_or_no,
     yes_or_none,
 )
-from bioeval_tui.grade.score_numbers import exact_percentile, rows_words, score_text
+from bioeval_tui.grade.score_numbers import exact_percentile, rows_words
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.uncertainty import Uncertainty
 

@@ -14,20 +14,13 @@ that cannot be undone is no fault of the agent, and its conversation does not co
   with a job, whose language is `job_language`.
 - `check_transcripts` and `messages_out_of_role` look at conversations that were held, here or
   elsewhere.
-- `find_agent_faults` finds what the agent did wrong in conversations that have ended: no guard, but
-  rules of the same kind (`AGENT_RULES`, and plug-ins), which no score contains.
+- `agent_side.find_agent_faults` finds what the agent did wrong in conversations that have ended: no
+  guard, but rules of the same kind (`AGENT_RULES`, and plug-ins), which no score contains. A run
+  that does not ask for it does not load it.
 
 The rules of each language are data, in `languages`.
 """
 
-from bioeval_tui.guards.agent_side import (
-    AGENT_RULES,
-    AgentFinding,
-    AgentRule,
-    HeldMessage,
-    HeldTalk,
-    find_agent_faults,
-)
 from bioeval_tui.guards.checks import (
     NOT_LOOKED_FOR,
     GuardTotals,
@@ -45,11 +38,11 @@ from bioeval_tui.guards.content import (
     disclosed_facts,
     newly_disclosed_facts,
 )
+from bioeval_tui.guards.held import AgentFinding, AgentRule, HeldMessage, HeldTalk
 from bioeval_tui.guards.placebo import SharedWord, find_shared_word, job_language, unrelated
 from bioeval_tui.guards.specifics import Known
 
 __all__ = [
-    "AGENT_RULES",
     "NOT_LOOKED_FOR",
     "AgentFinding",
     "AgentRule",
@@ -65,7 +58,6 @@ __all__ = [
     "check",
     "check_transcripts",
     "disclosed_facts",
-    "find_agent_faults",
     "find_shared_word",
     "job_language",
     "keeps_saying_goodbye",

@@ -9,86 +9,20 @@ each language that the guards read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, filterfalse
 
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.guards.common import Utterances, content_stems, is_english, sentences, word_count
 from bioeval_tui.guards.content import does_not_know
+from bioeval_tui.guards.held import AgentFinding, AgentRule, HeldMessage, HeldTalk
 from bioeval_tui.guards.specifics import KnownNumbers, made_up_numbers, unknown_times
 from bioeval_tui.languages import Language, language_of
 from bioeval_tui.languages.english import ENGLISH
-from bioeval_tui.record.participants import Role
 
 LONGEST_QUOTE = 120
 """Characters of the agent's words that a finding quotes."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldMessage:
-    """A message as it was said; `shown` is what tools and state told the agent before it."""
-
-    number: int
-    turn: int
-    role: Role
-    text: str
-    shown: tuple[str, ...] = ()
-    calls: tuple[str, ...] = ()
-    """The names of the tools that the agent called before it."""
-
-
-@dataclass(frozen=True, slots=True)
-class HeldTalk:
-    """A conversation that has ended.
-
-    `told` is what the agent knew before it (its prompt). `shows_all`: that is known, and what its
-    tools or state said, so that a number from nowhere can be told from theirs.
-    """
-
-    messages: tuple[HeldMessage, ...]
-    told: tuple[str, ...] = ()
-    shows_all: bool = False
-    case: str = ""
-    passed: bool = False
-    """Whether every task was passed."""
-    gave_up: bool = False
-    """Whether the user gave up."""
-
-    @property
-    def calls(self) -> set[str]:
-        """The names of all tools that the agent called."""
-        return {name for message in self.messages for name in message.calls}
-
-    @property
-    def answers(self) -> list[HeldMessage]:
-        """The agent's messages."""
-        return [message for message in self.messages if message.role == "assistant"]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentFinding:
-    """Something that a rule found in a message of the agent, with its words."""
-
-    rule: str
-    message: int
-    detail: str
-
-
-FindInTalk = Callable[[HeldTalk, Sequence[HeldTalk]], Iterable[AgentFinding]]
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRule:
-    """A rule about agents: one of `AGENT_RULES`, or the entry point of a plug-in
-    (`bioeval_tui.agent_rules`).
-
-    `find` is called with a conversation, and with the others on the same case in the same run.
-    """
-
-    name: str
-    about: str
-    find: FindInTalk
 
 
 def quoted(text: str) -> str:

@@ -109,7 +109,12 @@ class ConditionConfig(BaseModel):
     job's facts.
     """
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        defer_build=True,  # a job that lists none needs no validator
+    )
 
     name: ConditionName
     """The name in files, options and assertions' `only`."""
@@ -166,17 +171,22 @@ class ConditionConfig(BaseModel):
         return (withheld if self.criteria == "withheld" else "") or acceptance
 
 
+# Unchecked, because they are right: a check would build the validator at every start.
 WITHHELD, SUPPLIED = PUBLISHED = (
-    ConditionConfig(
+    ConditionConfig.model_construct(
         name=PUBLISHED_NAMES[0],
         words=PUBLISHED_TITLES[PUBLISHED_NAMES[0]],
         facts="none",
         criteria="withheld",
     ),
-    ConditionConfig(name=PUBLISHED_NAMES[1], words=PUBLISHED_TITLES[PUBLISHED_NAMES[1]]),
+    ConditionConfig.model_construct(
+        name=PUBLISHED_NAMES[1], words=PUBLISHED_TITLES[PUBLISHED_NAMES[1]]
+    ),
 )
 """embabel-agent-eval's conditions."""
-PLACEBO = ConditionConfig(name=PLACEBO_NAME, words=PLACEBO_TITLE, facts="none", criteria="withheld")
+PLACEBO = ConditionConfig.model_construct(
+    name=PLACEBO_NAME, words=PLACEBO_TITLE, facts="none", criteria="withheld"
+)
 """What `controls: true` adds to a job's conditions."""
 
 
@@ -209,7 +219,7 @@ ConditionList = Annotated[
     Field(json_schema_extra={"minItems": 1, "maxItems": MOST_CONDITIONS}),
 ]
 _READER: TypeAdapter[tuple[ConditionConfig, ...]] = TypeAdapter(
-    Annotated[ConditionList, BeforeValidator(_tupled)]
+    Annotated[ConditionList, BeforeValidator(_tupled)], config=ConfigDict(defer_build=True)
 )
 
 

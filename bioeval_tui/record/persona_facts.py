@@ -20,7 +20,7 @@ FactNumber = Annotated[int, Field(ge=1, le=1_000_000)]
 class WrongValue(BaseModel):
     """A value of a fact, by its number from 1, and what the user says in its place."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     fact: FactNumber
     right: str
     wrong: str
@@ -31,7 +31,7 @@ class PersonaFacts(BaseModel):
     the user has in the condition.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     persona: str
     facts: int
     """How many facts the user has."""

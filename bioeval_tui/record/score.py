@@ -19,6 +19,10 @@ from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AssertionChecked, ScorePart, TaskScored
 from bioeval_tui.statistics.means import average, exact_mean
 
+LABEL_WORDS = dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0) | dict.fromkeys(
+    ("false", "no", "fail", "failed", "incorrect"), 0.0
+)
+"""Words that are scores, in the files of others."""
 TIMING_WEIGHT = 1.0
 TASK_WEIGHT = 2.0
 ASSERTION_WEIGHT = 4.0

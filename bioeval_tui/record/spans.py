@@ -30,7 +30,7 @@ class AgentSpan(BaseModel):
     so.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     trace_id: TraceId
     span_id: SpanId

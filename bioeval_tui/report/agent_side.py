@@ -11,14 +11,8 @@ from typing import Any
 
 from bioeval_tui import plugins
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.guards import (
-    AGENT_RULES,
-    AgentFinding,
-    AgentRule,
-    HeldMessage,
-    HeldTalk,
-    find_agent_faults,
-)
+from bioeval_tui.guards import AgentFinding, AgentRule, HeldMessage, HeldTalk
+from bioeval_tui.guards.agent_side import AGENT_RULES, find_agent_faults
 from bioeval_tui.record.events import StateObserved
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import request_of, result_of

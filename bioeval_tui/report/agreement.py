@@ -18,7 +18,7 @@ from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.record import reviews
 from bioeval_tui.record.condition_names import Condition, is_name
 from bioeval_tui.record.events import Reviewed, TranscriptScored
-from bioeval_tui.record.importing.given import LABEL_WORDS
+from bioeval_tui.record.score import LABEL_WORDS
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.reviews import recorded_prompts
 from bioeval_tui.report.run import RecordedRun

@@ -3,7 +3,7 @@ without words.
 
 `sentences` has a writer for each. Findings name no statistic's method and no grammar: they hold
 counts, scores, places and names as they were recorded. Imports nothing that is slow, so that the
-first screen can use it.
+live screen can use it.
 """
 
 from __future__ import annotations
@@ -1619,51 +1619,3 @@ class EndsWithScore(Finding):
     assertions: int
     fails: int
     first: str
-
-
-# What to do next
-
-
-class WatchNext(_Data):
-    """A run in progress."""
-
-    job: str
-
-
-class RepeatNext(_Data):
-    """A job whose last run had too few trials for an interval."""
-
-    job: str
-    trials: int
-    needed: int
-
-
-class CompareNext(_Data):
-    """A job whose last two runs have different scores."""
-
-    job: str
-    before: float | None
-    after: float | None
-
-
-class ReviewNext(_Data):
-    """A job whose judge nobody has reviewed."""
-
-    job: str
-
-
-class RunNext(_Data):
-    """A job that was never run; `path` is empty of a sample.
-
-    Of its row in a list, it holds what the sentence says.
-    """
-
-    job: str
-    path: str
-    tasks: int
-    facts: int
-    assertions: int
-
-
-NextFinding = WatchNext | RepeatNext | CompareNext | ReviewNext | RunNext
-"""What to do next, which has several texts: `sentences.next_step` writes them."""

@@ -49,6 +49,7 @@ from bioeval_tui.record.stored import is_large, stored_run
 from bioeval_tui.record.tool_calls import injected_words
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.answer import Answer, answer_run, answer_trial
+from bioeval_tui.report.answer_notes import answer_notes
 from bioeval_tui.report.calibration import calibrated
 from bioeval_tui.report.correction import people_say
 from bioeval_tui.report.findings import (
@@ -67,12 +68,10 @@ from bioeval_tui.report.formats.registry import TARGET
 from bioeval_tui.report.judge_checks import sentinel_checks, sentinel_finding
 from bioeval_tui.report.manner import RunManner, manners
 from bioeval_tui.report.reviews import judged_again, listed_reviews, verdicts_replaced
-from bioeval_tui.report.run import ConversationResult, RecordedRun, counted_shared
+from bioeval_tui.report.rows import counted_shared
+from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
 from bioeval_tui.report.summary import Summary, assertion_share, summarise_runs
-from bioeval_tui.report.words import (
-    answer_notes,
-)
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.statistics.estimates import Proportion
 

@@ -4,7 +4,7 @@ end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,9 +19,10 @@ from bioeval_tui.record.cases import (
 )
 from bioeval_tui.record.condition_names import Condition, counts_in
 from bioeval_tui.record.conditions import Contrast, condition_names, job_contrast
-from bioeval_tui.record.effect import shared_criteria, why_not_compared
+from bioeval_tui.record.effect import SharedCriteria, shared_criteria, why_not_compared
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
+from bioeval_tui.report.findings import Shared
 from bioeval_tui.statistics.estimates import LatencySummary, summarise
 
 Talks = dict[Condition, ConversationState | None]
@@ -290,3 +291,22 @@ def latency(state: RunState, condition: Condition, trial: int) -> LatencySummary
 def target_ms(state: RunState) -> float:
     """Return the job's target for the average response time in ms; 0 if it has none."""
     return job_number(state.job, "aspirationalAverage", 0.0)
+
+
+def counted_shared(every: Iterable[SharedCriteria]) -> Shared | None:
+    """Return how much conditions share, by case; None if that is everything.
+
+    Where the cases, or jobs, share different numbers of tasks and assertions, those of all of them
+    are counted.
+    """
+    every = list(every)
+    if all(criteria.is_everything for criteria in every):
+        return None
+    counts = [
+        (len(tasks.numbers), tasks.every, len(checks.numbers), checks.every)
+        for tasks, checks in every
+    ]
+    if len(set(counts)) == 1:
+        return Shared(*counts[0])
+    tasks, of_tasks, assertions, of_assertions = map(sum, zip(*counts, strict=True))
+    return Shared(tasks, of_tasks, assertions, of_assertions)

@@ -1024,26 +1024,7 @@ def shared_scoring(runs: Iterable[RecordedRun]) -> Shared | None:
     for run in runs:
         for trial in run.trials:
             by_case[run.started.job_name, run.case_words(trial)] = run.criteria_shared(trial)
-    return counted_shared(by_case.values())
-
-
-def counted_shared(every: Iterable[SharedCriteria]) -> Shared | None:
-    """Return how much conditions share, by case; None if that is everything.
-
-    Where the cases, or jobs, share different numbers of tasks and assertions, those of all of them
-    are counted.
-    """
-    every = list(every)
-    if all(criteria.is_everything for criteria in every):
-        return None
-    counts = [
-        (len(tasks.numbers), tasks.every, len(checks.numbers), checks.every)
-        for tasks, checks in every
-    ]
-    if len(set(counts)) == 1:
-        return Shared(*counts[0])
-    tasks, of_tasks, assertions, of_assertions = map(sum, zip(*counts, strict=True))
-    return Shared(tasks, of_tasks, assertions, of_assertions)
+    return rows.counted_shared(by_case.values())
 
 
 # What ended a conversation, and why a task has its score

@@ -32,11 +32,11 @@ from bioeval_tui.base.units import (
     number1,
     number3,
     number_up,
+    score_text,
     share,
     signed,
     signless,
 )
-from bioeval_tui.grade.score_numbers import score_text
 from bioeval_tui.record.condition_names import (
     PLACEBO_NAME,
     PLACEBO_TITLE,
@@ -45,9 +45,8 @@ from bioeval_tui.record.condition_names import (
     published_title,
     without_placebo,
 )
-from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
 from bioeval_tui.report import findings as of
-from bioeval_tui.report.findings import Finding, NextFinding, Outcome
+from bioeval_tui.report.findings import Finding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
 
 if TYPE_CHECKING:
@@ -287,7 +286,7 @@ def _conditions(scores: Sequence[of.SideScore]) -> str:
     """Return such as `0.39 → 0.89 with the facts`; conditions with names of their own each have
     theirs.
     """
-    published = [WITHHELD.title, SUPPLIED.title]
+    published = [*PUBLISHED_TITLES.values()]
     if [one.side.title for one in scores[:2]] == published:
         without, with_facts, *controls = (number(one.score) for one in scores)
         words = [without, f"{with_facts} with the facts"]
@@ -1815,54 +1814,6 @@ def _holds(finding: of.EndsWithScore) -> str:
     if finding.fails == 1:
         return f"{first} does not hold"
     return f"{finding.fails} of {count} do not hold, such as {first}"
-
-
-# What to do next
-
-
-class StepWords(NamedTuple):
-    """A suggestion: what to do, a few words beside it, and what it is good for."""
-
-    what: str
-    more: str
-    about: str
-
-
-def next_step(finding: NextFinding) -> StepWords:
-    """Return a suggestion in words."""
-    match finding:
-        case of.WatchNext(job):
-            return StepWords(f"Watch {job}", "in progress", "Follow the run live.")
-        case of.RepeatNext(job, trials, needed):
-            return StepWords(
-                f"Run {job} with {needed} trials",
-                f"its last run had {trials}",
-                f"{plural(trials, 'trial')} cannot show how much of a score is chance. {needed}"
-                " give a 95 % interval for each score, and for what the facts add.",
-            )
-        case of.CompareNext(job, before, after):
-            return StepWords(
-                f"Compare the last two runs of {job}",
-                f"{number(before)} → {number(after)}",
-                "Compare tasks, assertions and response times, see which differences are"
-                " statistically supported, and read the passages behind each of them side by side.",
-            )
-        case of.ReviewNext(job):
-            return StepWords(
-                f"Review the judge of {job}",
-                "not reviewed yet",
-                "Read each judged task with the passages that the judge quotes, then accept the"
-                " score, or give another and say why.",
-            )
-        case of.RunNext(job, path, tasks, facts, assertions):
-            has = ", ".join(
-                (plural(tasks, "task"), plural(facts, "fact"), plural(assertions, "assertion"))
-            )
-            return StepWords(
-                f"Run {job}",
-                "never run yet",
-                f"{path or 'A sample'}: {has}. A dialog lets you choose how to run it.",
-            )
 
 
 # Estimates

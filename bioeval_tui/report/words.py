@@ -11,7 +11,6 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.uncertainty import NO_MEDAL, percent
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AssertionChecked, TaskScored
-from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.costs import PeerCost, Spent
 from bioeval_tui.report.rows import AssertionRow
 from bioeval_tui.report.sentences import (
@@ -51,17 +50,6 @@ TONES = {
     "": "quiet",
 }
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
-
-
-CUT_OFF = "cut off at its model's length limit"
-EMPTY = "empty answer"
-
-
-def answer_notes(message: MessageState) -> list[str]:
-    """Return what a reader of an answer should know of it: that it is empty, or was cut off."""
-    return [
-        note for note, holds in ((EMPTY, message.is_empty), (CUT_OFF, message.cut_off)) if holds
-    ]
 
 
 def verdict(task: TaskScored) -> str:

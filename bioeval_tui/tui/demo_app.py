@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -19,7 +18,6 @@ from bioeval_tui.base import installation
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live import captions_view
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Dialog
 
@@ -29,8 +27,6 @@ if TYPE_CHECKING:
     from bioeval_tui.report.comparison import Comparison
     from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.services import AppServices
-    from bioeval_tui.tui.runs.batch_view import Glance
-    from bioeval_tui.tui.runs.grid import GridScreen
 
 Pace = Literal["slow", "normal", "fast"]
 PACES: dict[Pace, float] = {"slow": 1.0, "normal": 1.5, "fast": 2.5}
@@ -49,6 +45,19 @@ Dialogs and screens are loaded when they are opened, not before the first paint.
 """
 
 Scene = Literal["run", "card", "beside", "own"]
+INTRODUCTIONS = {
+    False: (
+        "Does an agent do what is right, whether or not its user can answer?",
+        "The same user talks to it twice, without the facts and with them; both conversations"
+        " are scored.",
+    ),
+    True: (
+        "What does a real language model say to a patient, with the facts and without them?",
+        "SmolLM2-135M on this machine answers a script twice; rules, not a model, judge its"
+        " answers.",
+    ),
+}
+"""What the sample agent (False) or a local model (True) is asked, and how."""
 
 
 class TryYourOwn(Dialog[str]):
@@ -91,8 +100,8 @@ class TryYourOwn(Dialog[str]):
 
 
 class DemoApp(BioevalApp):
-    """Shows `run` at reading pace, then the recording of an `other` agent with the same job beside
-    it, if there is one.
+    """Shows the run that `start` opens at its pace, then the recording of an `other` agent with the
+    same job beside it, if there is one.
 
     `loop` begins again at the end.
 
@@ -110,7 +119,6 @@ class DemoApp(BioevalApp):
         self,
         services: AppServices,
         start: Opener | str,
-        run: ReplayedRun,
         *,
         pace: Pace = "normal",
         loop: bool = False,
@@ -119,10 +127,9 @@ class DemoApp(BioevalApp):
         **options: Any,
     ) -> None:
         super().__init__(services, start, **options)
-        self._run_shown = run
         self._other = other
         self._comparison: Comparison | None = None
-        self._pace = PACES[pace]
+        self.pace = PACES[pace]
         self._repeats = loop
         self._local_model = local_model
         self._directs = True
@@ -131,8 +138,16 @@ class DemoApp(BioevalApp):
         self.held = False
 
     def introduction(self) -> list[Cell]:
-        """Return the demo's introduction."""
-        return captions_view.introduction(local_model=self._local_model)
+        """Return what the demo is, shown before the first conversation starts."""
+        asks, how = INTRODUCTIONS[self._local_model]
+        return [Cell(asks, "strong"), Cell(""), Cell(how)]
+
+    @property
+    def shown(self) -> ReplayedRun | None:
+        """The run that is played; None until it is open."""
+        if self.has_live:
+            return self.live.link.playback
+        return None
 
     def on_mount(self) -> None:
         """Begin."""
@@ -154,7 +169,8 @@ class DemoApp(BioevalApp):
     def action_hold_demo(self) -> None:
         """Pause everything; the second time, continue."""
         self.held = not self.held
-        self._run_shown.set_paused(self.held)
+        if self.shown is not None:
+            self.shown.set_paused(self.held)
         if self.has_live:
             self.live.show_pause()
         if self.scene != "run":
@@ -162,8 +178,9 @@ class DemoApp(BioevalApp):
             self.notify(said, markup=False)
 
     async def _direct(self) -> None:
-        if self._run_shown.paused != self.held and self.scene == "run" and self.has_live:
-            self.held = self._run_shown.paused  # a turn was chosen, or a message stepped to
+        shown = self.shown
+        if shown is not None and shown.paused != self.held and self.scene == "run":
+            self.held = shown.paused  # a turn was chosen, or a message stepped to
             self.live.show_pause()
         if not self._directs or self.held:
             return
@@ -186,6 +203,7 @@ class DemoApp(BioevalApp):
         """Compare behind the score card, if the run has its scores."""
         state = self.run_state
         if state is not None and state.ended is not None and state.ended.measured:
+            run_id = state.ended.run_id
 
             def compared(ours: RunResult) -> Comparison:
                 # the first paint waits for no statistics
@@ -196,7 +214,7 @@ class DemoApp(BioevalApp):
 
                 return comparison.compare(ours, result.load_run(other))
 
-            self._comparison = await self.services.from_runs(compared, self._run_shown.run_id)
+            self._comparison = await self.services.from_runs(compared, run_id)
 
     def _is_working(self, group: str) -> bool:
         return any(worker.group == group for worker in self.workers)
@@ -210,7 +228,7 @@ class DemoApp(BioevalApp):
         )
 
     def _begin(self, scene: Scene, seconds: float) -> None:
-        self.scene, self._remaining_s = scene, seconds / self._pace
+        self.scene, self._remaining_s = scene, seconds / self.pace
 
     async def _next(self) -> None:
         while len(self.screen_stack) > 1:
@@ -236,42 +254,3 @@ class DemoApp(BioevalApp):
             self._again()
         elif what == "jobs":
             await self.action_go("jobs")
-
-
-BATCH_S = 25.0
-"""How long a batch is shown at the slow pace, in seconds."""
-
-
-class BatchDemoApp(DemoApp):
-    """Shows a recorded batch on its grid, then the best model."""
-
-    def __init__(
-        self, services: AppServices, paths: Sequence[Path], run: ReplayedRun, **options: Any
-    ) -> None:
-        super().__init__(services, "runs", run, **options)
-        self._paths = paths
-        self._grid: GridScreen | None = None
-
-    def on_mount(self) -> None:
-        """Open the grid over the list of its runs.
-
-        Textual calls `on_mount` of every base class as well.
-        """
-        self._again()
-
-    def _again(self) -> None:
-        from bioeval_tui.tui.data.batches import replayed_batch
-        from bioeval_tui.tui.runs.grid import GridScreen  # the other demos do not wait for it
-
-        def replayed() -> AsyncIterator[Sequence[Glance]]:
-            return replayed_batch(self._paths, BATCH_S / self._pace, held=lambda: self.held)
-
-        opened = partial(self.open_conversation, batch_id=None)
-        self.scene, self._grid = (
-            "run",
-            GridScreen(replayed, opened, batch_id="demo", now=lambda: None),
-        )
-        self.push_screen(self._grid)
-
-    def _has_run(self) -> bool:
-        return self._grid is not None and self._grid.ended

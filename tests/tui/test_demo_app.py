@@ -52,7 +52,7 @@ async def demo(
     services.has_submissions = False
     services.comparison = compare(load_run(GUESSING_RUN), load_run(CAREFUL_RUN)) if beside else None
     other = CAREFUL_RUN if beside else None
-    app = DemoApp(services, opened, run, loop=loop, other=other, on_quit="leave", clock=lambda: 0.0)
+    app = DemoApp(services, opened, loop=loop, other=other, on_quit="leave", clock=lambda: 0.0)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await loaded(app, pilot)
         yield app, pilot
@@ -149,10 +149,12 @@ async def test_space_pauses_the_demo_even_before_the_first_message_and_says_so(
         await until(pilot, lambda: "Does an agent do what is right" in screen_text(app))
         await pilot.press("space")
         assert app.held
-        assert app._run_shown.paused
+        assert app.shown is not None
+        assert app.shown.paused
         await pilot.press("space")
         assert not app.held
-        app._run_shown.seek(20)
+        assert app.shown is not None
+        app.shown.seek(20)
         await until(pilot, lambda: "paused, space continues" in screen_text(app))
         assert "the user knows no facts" in screen_text(app)
         assert "‖ DEMO" in screen_text(app)
@@ -165,7 +167,8 @@ async def test_the_title_and_the_caption_pause_together_whenever_the_clock_ticks
     monkeypatch.setattr(live, "TICK_S", 1000.0)
     async with demo(tmp_path, speed=1.0) as (app, pilot):
         await until(pilot, lambda: "Does an agent do what is right" in screen_text(app))
-        app._run_shown.seek(20)
+        assert app.shown is not None
+        app.shown.seek(20)
         await until(pilot, lambda: "‖ DEMO" in screen_text(app))
         for sign, paused in (("▸ DEMO", False), ("‖ DEMO", True)):
             await pilot.press("space")
@@ -204,7 +207,8 @@ async def test_quitting_while_a_box_opens_is_no_crash(tmp_path: Path) -> None:
 async def test_a_presentation_of_the_demo_leaves_the_conversation_its_place(tmp_path: Path) -> None:
     async with demo(tmp_path, speed=1.0) as (app, pilot):
         await pilot.press("space")
-        app._run_shown.seek(20)
+        assert app.shown is not None
+        app.shown.seek(20)
         await until(pilot, lambda: "the user knows no facts" in screen_text(app))
         await pilot.press("p")
         await until(pilot, lambda: app.live.watched.presenting)

@@ -35,7 +35,7 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import persona_checks, tool_checks
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
-from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.participants import Participants
 from bioeval_tui.evaluation.wiring.placebo import (
     control_problem,
     placebo_hints,
@@ -414,8 +414,8 @@ def _judge_family(
     """
     if settings is None:
         return
-    makers = Makers(loaded.job, loaded.path.parent, EngineSpec(runs=()), None, settings)
-    if note := makers.judge_family():
+    who = Participants(loaded.job, loaded.path.parent, EngineSpec(runs=()), None, settings)
+    if note := who.judge_family():
         yield source.warning(("scorer", "model"), note)
 
 

@@ -23,7 +23,7 @@ import yaml
 from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean, clean_line, shorten
-from bioeval_tui.evaluation.wiring.makers import given_models
+from bioeval_tui.evaluation.wiring.participants import given_models
 from bioeval_tui.guards import Known, asks_for, disclosed_facts
 from bioeval_tui.jobs.loading import LEFT_OUT, job_snapshot, recorded_job
 from bioeval_tui.jobs.models import RUBRIC_PROMPT, EvaluationJob, Persona, PersonaFactsConfig

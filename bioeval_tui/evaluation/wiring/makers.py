@@ -15,7 +15,7 @@ from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import host_of
 from bioeval_tui.base.proxies import is_loopback, proxy_phrases
-from bioeval_tui.base.settings import DEFAULT_MODEL, Settings
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation import exam
@@ -23,6 +23,7 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import endpoints, records
+from bioeval_tui.evaluation.wiring.participants import Participants
 from bioeval_tui.evaluation.wiring.placebo import (
     draw_placebo,
     unknowing,
@@ -70,8 +71,6 @@ from bioeval_tui.peers.seams import (
 from bioeval_tui.peers.spending import Rates
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import Fault
-from bioeval_tui.record.model_families import family_note
-from bioeval_tui.record.participants import judge_name
 from bioeval_tui.record.persona_facts import PersonaFacts
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ if TYPE_CHECKING:
     from bioeval_tui.peers.models.model import ChatModel
 
 
-class Makers:
+class Makers(Participants):
     """Makes what each conversation of one run needs."""
 
     def __init__(
@@ -90,42 +89,18 @@ class Makers:
         model: str | None,
         settings: Settings,
     ) -> None:
-        """`model` is the agent's, None for the job's own or the usual one.
+        """See `Participants`.
 
-        `job_dir` is the folder of the user's own job file. A recording of somebody else has none
-        here, as nothing that its job names may be read: its conversations are only judged, by the
-        program's own prompts, without submissions or plug-ins, and at the user's own endpoint.
+        A recording of somebody else is only judged, by the program's own prompts, without
+        submissions or plug-ins, and at the user's own endpoint.
         """
-        self.job = job if job_dir is not None else _judged_at_home(job)
+        super().__init__(job, job_dir, spec, model, settings)
         self.plan: RunPlan | None = None
         """The run's plan, which knows each trial's job."""
-        self.job_dir = job_dir
-        self.spec = spec
-        self.settings = settings
-        named_model = model or job.target.model
-        self.model = named_model or DEFAULT_MODEL
-        """The model that an agent of a model's endpoint is: the usual one if none was named."""
         self._refused: dict[str, set[str]] = {}
         """`AgentTerms.refused`, which the agents of all conversations share."""
-        self._protocol = plugins.agent_protocol(job.target.protocol)
-        """The agent's protocol; None for one that is not installed, as of a recorded job that is
-        only judged.
-        """
-        self.agent_model = self.model if self.pays_agent else named_model
-        """The agent's model as far as it is known, for what is printed and recorded; None if none
-        was named and the agent is no model's endpoint, as only such an agent itself knows it.
-        """
-        url = spec.agent_url or job.target.url or settings.agent_url
-        is_function = self._protocol is not None and self._protocol.is_function
-        # Without the / at the end, as paths are appended.
-        self.agent_url = "" if is_function else url.rstrip("/")
         self.control: Control | None = None
         self._evaluator_chat: ChatModel | None = None
-
-    @property
-    def pays_agent(self) -> bool:
-        """Whether the agent is a model's endpoint, whose tokens this program's user pays for."""
-        return self._protocol is not None and self._protocol.is_model
 
     @property
     def telling_url(self) -> str:
@@ -390,32 +365,6 @@ class Makers:
         every = range(1, len(job.facts) + 1)
         return draw_persona_facts(job, self._seed(job), trial, every)
 
-    def evaluator_models(self) -> tuple[str, ...]:
-        """Return the models that play the user, one in each conversation."""
-        given = self.spec.evaluator_model or self.job.evaluator.model
-        return given_models(given) or (self.settings.evaluator_model,)
-
-    def judge_models(self) -> tuple[str, ...]:
-        """Return the judge's models; none for the rules judge."""
-        if self.job.scorer.kind != "llm":
-            return ()
-        models = self.spec.judge_model or self.job.scorer.model or self.settings.judge_model
-        if isinstance(models, str):
-            return (models,)
-        return models
-
-    def judge_identity(self) -> str:
-        """Return what the judge calls itself, without making it; empty for a plug-in's, which may
-        call itself anything.
-        """
-        kind = self.job.scorer.kind
-        if kind == "llm":
-            scorer = self.job.scorer
-            return judge_name(self.judge_models(), scorer.repeats, scorer.items_per_request)
-        if kind == "rules":
-            return RulesJudge.identity
-        return ""
-
     def judge(self) -> Judge:
         """Return the judge, which all conversations of a run share.
 
@@ -574,19 +523,6 @@ class Makers:
             what = "the agent's tool calls, other events and its state"
         return f"the judge ({', '.join(hosts)}) is also shown {what} (scorer.context: {shown})"
 
-    def judge_family(self) -> str:
-        """Return a sentence on a judge of the agent's or the simulated user's model family; empty
-        if it is of another, or no model.
-        """
-        if self.job.scorer.kind != "llm":
-            return ""
-        agent = user = ""
-        if not self.spec.sample_agent:
-            agent = clean_line(self.agent_model or "")
-        if self.job.evaluator.kind == "llm":
-            user = ", ".join(map(clean_line, self.evaluator_models()))
-        return family_note(self.judge_identity(), agent, user)
-
     def rates(self) -> Rates:
         """Return the cost of calls.
 
@@ -686,15 +622,6 @@ class Makers:
         )
 
 
-def given_models(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Return the models of an option or a key of the job, each once; none if it is not given."""
-    if not given:
-        return ()
-    if isinstance(given, str):
-        return (given,)
-    return tuple(dict.fromkeys(given))
-
-
 def _dearest(panel: Sequence[Price | None]) -> Price | None:
     """Return the highest price of several models, whose tokens are one sum, so that the cost is
     never too low; None if one is unknown.
@@ -703,14 +630,3 @@ def _dearest(panel: Sequence[Price | None]) -> Price | None:
     if len(known) < len(panel):
         return None
     return max(known, key=lambda price: price.tokens_in, default=None)
-
-
-def _judged_at_home(job: EvaluationJob) -> EvaluationJob:
-    """Return a stranger's job without its judge's address and key."""
-    return job.model_copy(
-        update={
-            "scorer": job.scorer.model_copy(
-                update={"url": None, "api_key_env": None, "api": "chat"}
-            )
-        }
-    )

@@ -32,7 +32,8 @@ from bioeval_tui.evaluation.wiring import graphs, records
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.evaluation.wiring.makers import Makers, given_models
+from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.participants import given_models
 from bioeval_tui.evaluation.wiring.placebo import control_problem, unused_placebo
 from bioeval_tui.jobs.loading import CaseJobs, PackedJob
 from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion

@@ -15,7 +15,8 @@ from rich.text import Text
 from bioeval_tui.base.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.text import clean, clean_line
-from bioeval_tui.grade.score_numbers import better_words, score_text
+from bioeval_tui.base.units import score_text
+from bioeval_tui.grade.score_numbers import better_words
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 
 if TYPE_CHECKING:

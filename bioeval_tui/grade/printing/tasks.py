@@ -20,7 +20,8 @@ from bioeval_tui.base.consoles import plain_console
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.text import clean, clean_line, plural, shorten, spreadsheet_cell
-from bioeval_tui.grade.score_numbers import better_words, score_text
+from bioeval_tui.base.units import score_text
+from bioeval_tui.grade.score_numbers import better_words
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 
 if TYPE_CHECKING:

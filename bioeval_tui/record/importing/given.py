@@ -12,11 +12,8 @@ from typing import Any
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.record.importing.conversations import GivenScore, in_unit, note
 from bioeval_tui.record.importing.file_look import FileLook
+from bioeval_tui.record.score import LABEL_WORDS
 
-LABEL_WORDS = dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0) | dict.fromkeys(
-    ("false", "no", "fail", "failed", "incorrect"), 0.0
-)
-"""Words that are scores."""
 UNITS = (
     "unit", "task", "task_id", "case", "case_id", "item", "item_id", "question_id", "question",
     "prompt_id", "example_id",

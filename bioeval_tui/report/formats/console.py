@@ -33,16 +33,15 @@ from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.record.tool_calls import injected_words
 from bioeval_tui.report import words
-from bioeval_tui.report.answer import NEVER_STARTED, Answer
+from bioeval_tui.report.answer import NEVER_STARTED, Answer, answer_batch
 from bioeval_tui.report.answer_labels import WIDTH
+from bioeval_tui.report.answer_notes import CUT_OFF, EMPTY
 from bioeval_tui.report.beside import BesideEachOther, pair_outcomes
 from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
 from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
 from bioeval_tui.report.summary import ConditionRanking
 from bioeval_tui.report.words import (
-    CUT_OFF,
-    EMPTY,
     TONE,
     WORDS_TOLD,
     cost_lines,
@@ -496,6 +495,12 @@ def _one(path: Path) -> ExitCode:
     lines = [*_how_it_ended(result, code, live=live), *_what_next(path.stem, code, live)]
     print_lines(lines, plain_console())
     return code
+
+
+def print_answer_of(paths: Sequence[Path], advice: str) -> None:
+    """Print the answer of recorded runs, and what to do next."""
+    print_answer(answer_batch([load_run(path) for path in paths]), plain_console())
+    print_lines([advice], plain_console())
 
 
 def print_lines(lines: Iterable[str], console: Console) -> None:

@@ -23,7 +23,7 @@ from bioeval_tui import __version__
 from bioeval_tui.base import units
 from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.text import upper_first
-from bioeval_tui.grade.score_numbers import score_text
+from bioeval_tui.base.units import score_text
 from bioeval_tui.languages import language_of
 from bioeval_tui.peers.prices import Prices
 from bioeval_tui.record import reviews

@@ -10,9 +10,8 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import __version__
 from bioeval_tui.base.files import csv_text
-from bioeval_tui.base.units import DASH, number1, share
+from bioeval_tui.base.units import DASH, number1, score_text, share
 from bioeval_tui.grade.outcomes import NotGraded
-from bioeval_tui.grade.score_numbers import score_text
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport
 from bioeval_tui.grade.uncertainty import Uncertainty

@@ -11,35 +11,9 @@ from typing import TYPE_CHECKING
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.result import result_of
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.tui.shared.cells import Cell
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState, MessageState, RunState
-
-
-def introduction(*, local_model: bool = False) -> list[Cell]:
-    """Return what the demo is, shown before the first conversation starts."""
-    if local_model:
-        return [
-            Cell(
-                "What does a real language model say to a patient, with the facts and without"
-                " them?",
-                "strong",
-            ),
-            Cell(""),
-            Cell(
-                "SmolLM2-135M on this machine answers a script twice; rules, not a model, judge its"
-                " answers."
-            ),
-        ]
-    return [
-        Cell("Does an agent do what is right, whether or not its user can answer?", "strong"),
-        Cell(""),
-        Cell(
-            "The same user talks to it twice, without the facts and with them; both conversations"
-            " are scored."
-        ),
-    ]
 
 
 def caption(state: RunState, trial: int) -> str:

@@ -21,7 +21,6 @@ from bioeval_tui.base.units import latency_short
 from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.report import rows
-from bioeval_tui.report.run import counted_shared
 from bioeval_tui.report.sentences import shared_words
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
@@ -217,7 +216,7 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
     if not state.clean:
         return [Cell(f"not shown: {state.cleanness}", "warn")]
     criteria_of_trial = shared_criteria(state.trial_job(trial))
-    shared = counted_shared([criteria_of_trial])
+    shared = rows.counted_shared([criteria_of_trial])
     conversations = [state.conversation(condition, trial) for condition in state.contrast or ()]
     is_waiting = any(talk is None or talk.score is None for talk in conversations)
     # Without shared criteria no difference will come, so there is nothing to wait for.

@@ -10,9 +10,9 @@ from io import StringIO
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from bioeval_tui.base.units import score_text
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.report_files import supersedes
-from bioeval_tui.grade.score_numbers import score_text
 from bioeval_tui.grade.tally import Standing, standing_of
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.answer import Answer, answer_medals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from typing import Any, ClassVar, Generic
@@ -34,6 +35,8 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
     def __init__(self) -> None:
         super().__init__()
         self._written = Written()
+        self.painted = asyncio.Event()
+        """Set once something was drawn: until then, the terminal shows nothing of the program."""
 
     def get_driver_class(self) -> type[Driver]:
         """Return Textual's driver, or the program's own for a terminal on Unix."""
@@ -69,11 +72,10 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
                 renderable, self.console._color_system or ColorSystem.TRUECOLOR
             )
         super()._display(screen, renderable)
-        if (
-            renderable is not None
-            and not self._batch_count
-            and (ask := getattr(self._driver, "ask_whether_drawn", None))
-        ):
+        if renderable is None or self._batch_count:
+            return
+        self.painted.set()
+        if ask := getattr(self._driver, "ask_whether_drawn", None):
             ask()
 
     async def on_event(self, event: events.Event) -> None:

@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.units import score_text
 from bioeval_tui.grade import run_groups
-from bioeval_tui.grade.doubts import Doubt, score_text
+from bioeval_tui.grade.doubts import Doubt
 from bioeval_tui.grade.leaderboard import build_leaderboard, guess_direction, rank
 from bioeval_tui.grade.order import Difference, ExpectedForm, findings, not_tried
 from bioeval_tui.grade.outcomes import NotGraded

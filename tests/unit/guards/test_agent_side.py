@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.guards import HeldMessage, HeldTalk, find_agent_faults
+from bioeval_tui.guards import HeldMessage, HeldTalk
+from bioeval_tui.guards.agent_side import find_agent_faults
 from tests.sources import ROOT, load_script
 
 DONE = HeldTalk(

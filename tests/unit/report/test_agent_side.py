@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui import plugins
-from bioeval_tui.guards import AGENT_RULES
+from bioeval_tui.guards.agent_side import AGENT_RULES
 from bioeval_tui.protocols import AgentFinding, AgentRule, HeldTalk
 from tests.command import call
 from tests.unit.report.recorded import Recorded, Talk

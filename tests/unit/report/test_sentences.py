@@ -17,9 +17,10 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from bioeval_tui.record.score import Needed
-from bioeval_tui.report import findings as of, sentences
-from bioeval_tui.report.findings import ConclusionFinding, Finding, NextFinding
-from bioeval_tui.report.sentences import has_scores, interval_words, next_step, sentence, sure
+from bioeval_tui.report import findings as of, next_steps, sentences
+from bioeval_tui.report.findings import ConclusionFinding, Finding
+from bioeval_tui.report.next_steps import NextFinding, next_step
+from bioeval_tui.report.sentences import has_scores, interval_words, sentence, sure
 from bioeval_tui.statistics.estimates import Counted, Sample, estimate, summarise
 from bioeval_tui.statistics.intervals import Interval
 from bioeval_tui.statistics.paired_differences import Difference, difference, differences
@@ -831,15 +832,16 @@ DO: list[tuple[of.Step, str, str]] = [
 ]
 
 STEPS: list[tuple[NextFinding, str, str, str]] = [
-    (of.WatchNext("job"), "Watch job", "in progress", "Follow the run live."),
-    (of.RepeatNext("job", 1, 5), "Run job with 5 trials", "its last run had 1",
+    (next_steps.WatchNext("job"), "Watch job", "in progress", "Follow the run live."),
+    (next_steps.RepeatNext("job", 1, 5), "Run job with 5 trials", "its last run had 1",
         "1 trial cannot show how much of a score is chance. 5 give"),
-    (of.CompareNext("job", 0.2, None), "Compare the last two runs of job", "0.20 → –",
+    (next_steps.CompareNext("job", 0.2, None), "Compare the last two runs of job", "0.20 → –",
         "Compare tasks, assertions and response times"),
-    (of.ReviewNext("job"), "Review the judge of job", "not reviewed yet", "Read each judged task"),
-    (of.RunNext("job", "~/job.yml", 2, 1, 0), "Run job", "never run yet",
+    (next_steps.ReviewNext("job"), "Review the judge of job", "not reviewed yet",
+        "Read each judged task"),
+    (next_steps.RunNext("job", "~/job.yml", 2, 1, 0), "Run job", "never run yet",
         "~/job.yml: 2 tasks, 1 fact, 0 assertions. A dialog"),
-    (of.RunNext("job", "", 1, 0, 1), "Run job", "never run yet",
+    (next_steps.RunNext("job", "", 1, 0, 1), "Run job", "never run yet",
         "A sample: 1 task, 0 facts, 1 assertion. A dialog"),
 ]  # fmt: skip
 
@@ -937,9 +939,10 @@ def test_a_cause_that_no_turn_says_is_the_answers_reason(
     assert sentences.cause(finding) == words
 
 
-def test_every_part_of_every_sentence_is_written_by_an_example() -> None:
+@pytest.mark.parametrize("module", [sentences, next_steps])
+def test_every_part_of_every_sentence_is_written_by_an_example(module: ModuleType) -> None:
     """Each line of the writers runs: a branch that no example takes could say anything."""
-    tree, ran = _tree(sentences), _lines_run()
+    tree, ran = _tree(module), _lines_run(module)
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
     statements = {
         node.lineno
@@ -952,7 +955,7 @@ def test_every_part_of_every_sentence_is_written_by_an_example() -> None:
 
 def test_every_type_of_data_belongs_to_a_finding() -> None:
     """A dataclass that is no finding, and in no field of one, is one that was forgotten."""
-    pending: list[Any] = [*_kinds(Finding), *get_args(NextFinding), of.Step]
+    pending: list[Any] = [*_kinds(Finding), of.Step]
     used: set[type] = set()
     names = {
         **vars(of),
@@ -996,12 +999,12 @@ def _tree(module: ModuleType) -> ast.Module:
     return ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
 
 
-def _lines_run() -> set[int]:
-    """Return the lines of `sentences` that the examples execute."""
+def _lines_run(module: ModuleType) -> set[int]:
+    """Return the lines of a module that the examples execute."""
     ran: set[int] = set()
 
     def trace(frame: Any, event: str, _: Any) -> Any:
-        if frame.f_code.co_filename != sentences.__file__:
+        if frame.f_code.co_filename != module.__file__:
             return None
         if event == "line":
             ran.add(frame.f_lineno)

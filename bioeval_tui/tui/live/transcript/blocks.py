@@ -15,7 +15,7 @@ from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import call_text, injected_words
-from bioeval_tui.report.words import CUT_OFF, EMPTY
+from bioeval_tui.report.answer_notes import CUT_OFF, EMPTY
 from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.transcript.markdown import Chunk, cut, pieces
 
