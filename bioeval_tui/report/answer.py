@@ -745,8 +745,8 @@ def _deciding(talk: ConversationResult | None, what: Finding | None = None) -> o
     most = next((gain for gain in talk.gains if (gain.kind, gain.index) in named), talk.gains[0])
     if most.kind != "assertion" or _problem(talk, most) or _answer_that_decided(talk, most):
         return most
-    quoted = (gain for gain in talk.gains if gain.kind == "task" and _quotes_agent(talk, gain))
-    return next(quoted, most)
+    tasks = (gain for gain in talk.gains if gain.kind == "task")
+    return next((gain for gain in tasks if _shows_why(talk, gain)), most)
 
 
 def _problem(talk: ConversationResult, gain: of.Gain) -> str:
@@ -757,9 +757,14 @@ def _problem(talk: ConversationResult, gain: of.Gain) -> str:
     return check.error or ""
 
 
-def _quotes_agent(talk: ConversationResult, gain: of.Gain) -> bool:
+def _shows_why(talk: ConversationResult, gain: of.Gain) -> bool:
+    """Return whether a task that was not met at all quotes the agent; of one that was met in part,
+    the quotation may be what is right.
+    """
+    task = talk.task(gain.index)
     message = talk.message(lost_points(talk, [gain])[0].message or 0)
-    return message is not None and message.role == "assistant"
+    not_met = task is not None and task.score == 0
+    return not_met and message is not None and message.role == "assistant"
 
 
 def _answer_that_decided(talk: ConversationResult, gain: of.Gain) -> int | None:
