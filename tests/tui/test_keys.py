@@ -4,8 +4,10 @@ everywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -20,6 +22,7 @@ from bioeval_tui import tui
 from bioeval_tui.tui import keys
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import SCREENS, Placed, ScreenEntry, bindings, key_name, placed
+from bioeval_tui.tui.live.score_card import RunCard, ScoreCard
 from bioeval_tui.tui.shared.help_dialogs import help_lines
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
@@ -261,3 +264,14 @@ async def test_adding_a_screen_takes_one_file_and_one_line(
         await until(pilot, lambda: "Shelf  (6)" in screen_text(app))
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.current_mode == "shelf")
+
+
+def test_keys_that_a_help_text_names_are_keys_of_its_screen() -> None:
+    dialogs = [ScoreCard, RunCard]
+    for dialog in dialogs:
+        named = set(re.findall(r"(?:and|,) (\S) (?:for|to) ", dialog.ABOUT))
+        keys = chain.from_iterable(
+            row.key.keys.split(",") for row in placed() if row.place == "score-card"
+        )
+        assert named, dialog
+        assert named <= {*map(key_name, keys)}, dialog

@@ -118,8 +118,8 @@ class ScoreCard(Dialog[CardEvidence]):
     NAME = "Score card"
     ABOUT = (
         "What came out, then a table: the score, the tasks and the assertions without the facts and"
-        " with them, and what the facts changed. Press Enter on a row to see the evidence, and M"
-        " for what is seldom needed."
+        " with them, and what the facts changed. Press Enter on a row to see the evidence, and ."
+        " for response times, intervals and cost."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
@@ -475,7 +475,7 @@ class RunCard(ScoreCard):
     ABOUT = (
         "What came out over all trials, then a table: the mean scores, and in how many trials each"
         " task and assertion was passed. Press Enter on a trial to see its own card, → to go from"
-        " one to the next, M for statistics."
+        " one to the next, . for statistics."
     )
     DEFAULT_CSS = """
     RunCard {
