@@ -13,6 +13,7 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from bioeval_tui.base.text import clean_line, shorten
@@ -839,7 +840,8 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
         more = finding.needed - finding.trials.used
         steps.append(of.Step("trials", job=job, trials=more, total=finding.needed))
     elif isinstance(finding, of.AgentBroke) or not sentences.has_scores(finding):
-        steps.append(of.Step("again", job=job))
+        ways = chain.from_iterable(talk.ways for talk in run.conversations)
+        steps.append(of.Step("again", job=job, way=next(ways, "")))
     if run.started.job_path:
         steps.append(of.Step("edit"))
     return tuple(steps[:MOST_STEPS])

@@ -627,6 +627,8 @@ class Step(_Data):
     each: bool = False
     submission: tuple[str, ...] = ()
     """The file that was handed in and its task, for a shell; empty where there is none."""
+    way: str = ""
+    """What to do before it, or nothing changes, such as setting a key."""
 
 
 # A run at a glance

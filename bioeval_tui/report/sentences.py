@@ -408,7 +408,8 @@ def step(finding: of.Step) -> NextStep:
     """Return what can be done next in words, and as a command."""
     words, command = _STEPS[finding.action]
     trials = plural(finding.trials, "more trial")
-    text = words.format(trials=trials, each=" of each" if finding.each else "")
+    way = f"{_short(finding.way)}, then " if finding.way else ""
+    text = words.format(trials=trials, each=" of each" if finding.each else "", way=way)
     parts: dict[str, tuple[str, ...]] = {
         "{runs}": finding.runs,
         "{submission}": tuple(shlex.quote(clean_line(part, 4096)) for part in finding.submission),
@@ -427,7 +428,7 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
     "trials": ("{trials}{each}", "bioeval-tui run {job} --repeat {total}"),
     "edit": ("edit the job", ""),
     "edit_file": ("edit the file", ""),
-    "again": ("run it again", "bioeval-tui run {job}"),
+    "again": ("{way}run it again", "bioeval-tui run {job}"),
     "grade": ("grade it again", "bioeval-tui grade-sample {submission}"),
     "resume": ("resume the run", "bioeval-tui runs resume {runs}"),
     "judge": ("judge again", "bioeval-tui runs rescore {runs}"),

@@ -568,6 +568,17 @@ def test_a_medal_table_has_an_answer() -> None:
     assert answer_medals([]).what == "Nothing is graded."
 
 
+def test_what_nothing_changes_without_is_the_first_thing_to_do_next() -> None:
+    away = Talk(None, (None,), (), reason="agent_failed", fault="agent", failures=4)
+    recorded = Recorded([away], [away])
+    state = recorded.loaded().state
+    for talk in state.conversations.values():
+        assert talk.ended is not None
+        talk.ended = talk.ended.model_copy(update={"ways": ("set the key",)})
+    (again, *_) = replace(recorded.loaded(), state=state).answer.next
+    assert again.words == "set the key, then run it again"
+
+
 def test_an_assertion_that_was_never_met_quotes_nothing_that_does_not_show_why() -> None:
     failing = Recorded([Talk(holds=(False,), says="a right answer")], [Talk()]).loaded()
     assert "“check 1” fails" in failing.answer.why

@@ -829,6 +829,11 @@ DO: list[tuple[of.Step, str, str]] = [
     (of.Step("trials", trials=1, total=5, each=True), "1 more trial of each", ""),
     (of.Step("compare", ("R", "S")), "compare the two", "bioeval-tui runs compare R S"),
     (of.Step("edit"), "edit the job", ""),
+    (
+        of.Step("again", job="job.yml", way="start the agent"),
+        "start the agent, then run it again",
+        "bioeval-tui run job.yml",
+    ),
 ]
 
 STEPS: list[tuple[NextFinding, str, str, str]] = [
