@@ -195,12 +195,15 @@ def numbers(
     values, blank = column, column.isna().to_numpy()
     if values.dtype.kind not in "iufb":
         readable = column.mask(column.astype(str).str.contains(HUGE_EXPONENT))
-        values = pd.to_numeric(readable, errors="coerce")
-        unread = np.flatnonzero(values.isna().to_numpy() & ~blank)
-        is_huge = np.array([_is_huge(column.iloc[row]) for row in unread], bool)
+        values = pd.to_numeric(readable, errors="coerce").astype(np.float64)
+        # What is too large for a number is NaN or infinite, depending on pandas' version.
+        odd = np.flatnonzero(~np.isfinite(values.to_numpy()) & ~blank)
+        is_huge = np.array([_is_huge(column.iloc[row]) for row in odd], bool)
+        values = values.mask(np.isin(np.arange(len(values)), odd[is_huge]))
+        unread = odd[~is_huge & values.isna().to_numpy()[odd]]
         for rows, what in (
-            (unread[~is_huge], "must contain numbers, found"),
-            (unread[is_huge], f"has a number beyond {sys.float_info.max:.1e}, the greatest,"),
+            (unread, "must contain numbers, found"),
+            (odd[is_huge], f"has a number beyond {sys.float_info.max:.1e}, the greatest,"),
         ):
             if not len(rows):
                 continue
