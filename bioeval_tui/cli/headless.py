@@ -320,7 +320,7 @@ def _fold_all(paths: Sequence[Path], *, keep_words: bool) -> Iterator[RunState]:
     asked for.
     """
     for path in paths:
-        state = fold_shown(path, light=False)
+        state = fold_shown(path)
         yield state
         if not keep_words:
             for conversation in state.conversations.values():

@@ -496,12 +496,12 @@ def fold_file(path: Path, *, light: bool, reader: LineReader | None = None) -> R
     return state
 
 
-def fold_shown(path: Path, *, light: bool) -> RunState:
+def fold_shown(path: Path) -> RunState:
     """Fold a recording as this process shows it: masked, if it masks. Empty without a file."""
     if masking() and path.exists():
         # a mask joins the pieces of a text
         return apply_all(RunState(), read_recording(path).events)
-    return fold_file(path, light=light)
+    return fold_file(path, light=False)
 
 
 def _events(path: Path, reader: LineReader) -> Iterator[RunEvent]:

@@ -952,14 +952,13 @@ def _trial_samples(summary: Summary) -> dict[tuple[str, int, int], Sample | None
         for trial in run.trials:
             talks = [run.conversation(name, trial) for name in run.scored_conditions]
             about = " ".join(talk.common_content for talk in talks if talk is not None)
-            samples[about, trial, seen[about, trial]] = _trial_sample(run, trial)
+            samples[about, trial, seen[about, trial]] = _mean_sample(talks)
             seen[about, trial] += 1
     return samples
 
 
-def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
+def _mean_sample(talks: Sequence[ConversationResult | None]) -> Sample | None:
     """Return the mean score of a trial's conditions; without a value if one of them has none."""
-    talks = [run.conversation(name, trial) for name in run.scored_conditions]
     known = [talk.sample for talk in talks if talk is not None]
     missing = next((sample for sample in known if sample.value is None), None)
     if missing is not None or len(known) < len(talks) or not known:
