@@ -403,12 +403,12 @@ def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Conso
 
 
 def _say_what_helps(runs: Sequence[RunResult], console: Console, *, card: bool) -> None:
-    """Say what you can do if no conversation took place, unless the `card` of a trial has said how
-    to reach the agent.
-    """
+    """Say what you can do if no conversation took place, unless a `card` with its answer has."""
     ways: list[str] = []
     for run in runs:
-        if card and run.planned_trials == 1 and run.answer.outcome == "agent_unreached":
-            continue
-        ways += chain.from_iterable(talk.ways for talk in run.conversations_begun)
-    print_ways(ways, console)
+        found = chain.from_iterable(talk.ways for talk in run.conversations_begun)
+        if not card:
+            ways += found
+        elif run.planned_trials > 1 or run.answer.outcome != "agent_unreached":
+            ways += run.answer.other_ways(found)
+    print_ways(dict.fromkeys(ways), console)

@@ -139,6 +139,11 @@ class Answer:
         """Return the step with this action; None if it is none of what to do next."""
         return next((step for step in self.steps if step.action == action), None)
 
+    def other_ways(self, ways: Iterable[str]) -> list[str]:
+        """Return each of these ways out that no next step already names, once and in order."""
+        named = [step.words for step in self.next]
+        return [way for way in dict.fromkeys(ways) if not any(way in words for words in named)]
+
     @property
     def users(self) -> str:
         """What comes out with each of several users, and what personas did to the facts, in words;

@@ -390,13 +390,21 @@ def _decided(finding: of.Decided) -> str:
 
 
 class NextStep(NamedTuple):
-    """What can be done next: what screens call it, in words, and the same in a shell, empty where
-    there is none.
+    """What can be done next: what screens call it, in words, the same in a shell, and what must be
+    done before; the last two are empty where there is none.
     """
 
     action: of.StepAction
-    words: str
+    act: str
     command: str
+    before: str = ""
+
+    @property
+    def words(self) -> str:
+        """All of it in words: `start the agent, then run it again`."""
+        if self.before:
+            return f"{self.before}, then {self.act}"
+        return self.act
 
 
 def steps_words(steps: Sequence[NextStep]) -> str:
@@ -408,8 +416,8 @@ def step(finding: of.Step) -> NextStep:
     """Return what can be done next in words, and as a command."""
     words, command = _STEPS[finding.action]
     trials = plural(finding.trials, "more trial")
-    way = f"{_short(finding.way)}, then " if finding.way else ""
-    text = words.format(trials=trials, each=" of each" if finding.each else "", way=way)
+    text = words.format(trials=trials, each=" of each" if finding.each else "")
+    before = _short(finding.way) if finding.way else ""
     parts: dict[str, tuple[str, ...]] = {
         "{runs}": finding.runs,
         "{submission}": tuple(shlex.quote(clean_line(part, 4096)) for part in finding.submission),
@@ -417,9 +425,9 @@ def step(finding: of.Step) -> NextStep:
     }
     needed = [part for name, part in parts.items() if name in command]
     if not all(part and all(part) for part in needed):
-        return NextStep(finding.action, text, "")
+        return NextStep(finding.action, text, "", before)
     joined = {name.strip("{}"): " ".join(part) for name, part in parts.items()}
-    return NextStep(finding.action, text, command.format(total=finding.total, **joined))
+    return NextStep(finding.action, text, command.format(total=finding.total, **joined), before)
 
 
 _STEPS: dict[of.StepAction, tuple[str, str]] = {
@@ -428,7 +436,7 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
     "trials": ("{trials}{each}", "bioeval-tui run {job} --repeat {total}"),
     "edit": ("edit the job", ""),
     "edit_file": ("edit the file", ""),
-    "again": ("{way}run it again", "bioeval-tui run {job}"),
+    "again": ("run it again", "bioeval-tui run {job}"),
     "grade": ("grade it again", "bioeval-tui grade-sample {submission}"),
     "resume": ("resume the run", "bioeval-tui runs resume {runs}"),
     "judge": ("judge again", "bioeval-tui runs rescore {runs}"),

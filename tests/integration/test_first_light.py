@@ -236,7 +236,7 @@ def test_an_unreachable_agent_is_reported_first_and_nothing_is_measured(tmp_path
             ("not_measured", cause)
         }
     assert (done.returncode, "Traceback" in done.stderr) == (3, False)
-    assert f"what you can do: {WAY}" in done.stderr
+    assert f"what you can do: {WAY}" in done.stderr, "of the answer in JSON, a person sees nothing"
     assert junit.read_text().count(f'<error message="{cause}"') == junit.read_text().count(
         "<testcase"
     )
@@ -244,7 +244,7 @@ def test_an_unreachable_agent_is_reported_first_and_nothing_is_measured(tmp_path
     assert "✗ agent failed" in listed
     assert listed.rstrip().endswith(" agent")
     card = run("runs", "show", listed.split()[0], data_dir=tmp_path).stdout
-    assert card.count("refused the connection") == card.count(f"what you can do: {WAY}") == 1
+    assert card.count("refused the connection") == card.count(WAY) == 1
 
 
 def test_a_killed_engine_leaves_an_interrupted_run_with_all_completed_messages(

@@ -80,9 +80,12 @@ async def test_a_server_that_is_not_an_agent_is_not_measured(
     assert "could not be reached" not in result["answer"]["why"]
     assert "<html" not in reason
     (recording,) = (tmp_path / "data" / "runs").glob("*.jsonl")
-    ways = preview(load_run(recording)).ways
+    run = load_run(recording)
+    ways = run.conversation("withheld", 1).ways
     assert said in ways[0]
     assert all(f"what you can do: {way}" in done.stderr for way in ways)
+    assert run.answer.next[0].words == f"{ways[0]}, then run it again"
+    assert preview(run).ways == ways[1:], "the answer says the first"
     assert set(keys) == {"treehorn"}, "what the published client sends when it is told no key"
 
 

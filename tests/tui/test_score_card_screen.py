@@ -89,7 +89,7 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
 ) -> None:
     detail, ways = (
         "1 setup cannot run: no knowledge graph is configured",
-        ("pass --graph embedded",),
+        ("pass --graph embedded", "start a Neo4j server"),
     )
     started, *_, ended = scripted_run()
     script = [started]
@@ -113,7 +113,7 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
                 parts=(),
                 penalty=0.0,
                 failures=0,
-                reason=f"not measured: {detail}; {ways[0]}",
+                reason=f"not measured: {'; '.join((detail, *ways))}",
             ),
         ]
     script.append(ended.model_copy(update={"scores": dict.fromkeys(PUBLISHED_NAMES), "mean": None}))
@@ -125,7 +125,9 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
         text = " ".join(screen_text(app).split())
         assert "1 setup cannot run: no knowledge graph is configured" in text
         assert "what went wrong" not in text, "the conclusion says it"
-        assert "what you can do pass --graph embedded" in text
+        assert "NEXT pass --graph embedded, then r run it again" in text
+        assert "what you can do start a Neo4j server" in text
+        assert text.partition("WHAT")[2].count("--graph embedded") == 1
         assert "average answer" not in text
         assert "mean of both" not in text
 

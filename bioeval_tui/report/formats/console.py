@@ -230,7 +230,8 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
     talks = result.trial(trial).held
     reasons = {talk.why_no_score for talk in talks if talk.score is None}
     if result.answer.outcome == "agent_unreached" and result.planned_trials == 1:
-        print_ways(chain.from_iterable(talk.ways for talk in talks), console)  # the answer says why
+        ways = chain.from_iterable(talk.ways for talk in talks)
+        print_ways(result.answer.other_ways(ways), console)  # the answer says why
     elif (
         len(talks) > 1
         and len(reasons) == 1
@@ -510,8 +511,8 @@ def print_lines(lines: Iterable[str], console: Console) -> None:
 
 
 def print_ways(ways: Iterable[str], console: Console) -> None:
-    """Print what the user can do, each way once."""
-    print_lines((f"what you can do: {way}" for way in dict.fromkeys(ways)), console)
+    """Print what the user can do."""
+    print_lines((f"what you can do: {way}" for way in ways), console)
 
 
 def _exit_code(result: RunResult | None) -> ExitCode:

@@ -237,9 +237,9 @@ class ScoreCard(Dialog[CardEvidence]):
         self.call_after_refresh(block.show_answer, self._answer)
         yield block
         yield Static(id="since", markup=False)
-        if self._is_empty:
+        if self._is_empty and (said := score_card_view.why_empty(self._trial, self._answer)):
             why = Labelled(id="why")
-            why.show(score_card_view.why_empty(self._trial, self._answer.what_and_why))
+            why.show(said)
             yield why
         yield Static(id="reviewed", markup=False)
         with Horizontal(id="columns"):

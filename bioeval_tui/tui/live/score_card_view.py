@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import Fault
     from bioeval_tui.record.reviews import ReviewedScores
+    from bioeval_tui.report.answer import Answer
     from bioeval_tui.report.findings import Shared
     from bioeval_tui.report.result import RunResult, TrialResult
     from bioeval_tui.report.run import ConversationResult
@@ -210,19 +211,20 @@ def is_empty(trial: TrialResult) -> bool:
     return not any(talk.has_begun for talk in trial.held)
 
 
-def why_empty(trial: TrialResult, answer: str = "") -> list[list[Cell]]:
-    """Return why no conversation began, unless the answer says so, and what to do about it, as
+def why_empty(trial: TrialResult, answer: Answer) -> list[list[Cell]]:
+    """Return what the answer does not say of why no conversation began and what to do about it, as
     lines with a label.
     """
     lines = []
     for talk in {talk.reason: talk for talk in trial.held if talk.is_scored}.values():
-        if talk.cause.removeprefix("no conversation took place: ") not in answer:
+        if talk.cause.removeprefix("no conversation took place: ") not in answer.what_and_why:
             lines.append([Cell(padded("what went wrong", 17), "quiet"), Cell(talk.cause, "bad")])
         if talk.received:
             lines.append([Cell(padded("it sent", 17), "quiet"), Cell(talk.received)])
-        for label, way in zip_longest(["what you can do"], talk.ways):
-            if way:
-                lines.append([Cell(padded(label or "", 17), "quiet"), Cell(way)])
+    ways = answer.other_ways(chain.from_iterable(talk.ways for talk in trial.held))
+    for label, way in zip_longest(["what you can do"], ways):
+        if way:
+            lines.append([Cell(padded(label or "", 17), "quiet"), Cell(way)])
     return lines
 
 

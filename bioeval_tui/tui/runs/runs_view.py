@@ -79,7 +79,7 @@ class RunPreview:
     facts, trial 2`; the next two belong to it.
     """
     ways: tuple[str, ...] = ()
-    """What to do about it if it never took place."""
+    """What else than the answer names can be done about it, if it never took place."""
     last: tuple[tuple[str, str], ...] = ()
     """Its last messages, role and text, if it has no loss to show."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -112,7 +112,7 @@ def preview(run: RunResult) -> RunPreview:
     return replace(
         without_conversation,
         lowest=run.place_words(shown),
-        ways=shown.ways,
+        ways=tuple(run.answer.other_ways(shown.ways)),
         last=() if run.answer.why else _last_messages(shown),
         seconds=average_if_any(seconds),
         # What was spent is the cost of all that began, not only of those with a score.

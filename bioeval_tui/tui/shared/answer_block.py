@@ -56,8 +56,11 @@ def answer_lines(
     """
     known = keys or {}
     steps: list[Cell] = []
-    can_do = [(known[step.action], step.words) for step in answer.next if step.action in known]
-    for key, words in (*can_do, *also):
+    for step in answer.next:
+        if key := known.get(step.action):
+            before = f"{step.before}, then " if step.before else ""
+            steps += [Cell(before), Cell(key, "busy"), Cell(f" {step.act}  ")]
+    for key, words in also:
         steps += [Cell(key, "busy"), Cell(f" {words}  ")]
     tones: dict[str, Tone] = {"WHAT": "strong", "SURE": _TONES[answer.tone]}
     lines: list[Line] = [
