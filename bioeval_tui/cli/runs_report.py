@@ -135,8 +135,6 @@ def show(
     print_judged_again(run, console)
     print_agent_side(run, console)
     print_manner(run, console)
-    if run.reviewed_words:
-        say(f"\nreviewed: {run.reviewed_words}")
     return ExitCode.OK
 
 

@@ -55,6 +55,10 @@ class Reviews:
     """
 
     tasks: dict[TaskKey, Opinions] = field(default_factory=dict)
+    blind: dict[TaskKey, Opinions] = field(default_factory=dict)
+    """The latest of each reviewer's scores that was given before the judge's was seen: a score that
+    is changed later was none the less given blind.
+    """
     faults: dict[ConversationKey, Opinions] = field(default_factory=dict)
     submissions: dict[str, Opinions] = field(default_factory=dict)
     notes: list[Reviewed] = field(default_factory=list)
@@ -451,4 +455,7 @@ def _take(reviews: Reviews, entry: Reviewed) -> None:
         if key is not None:
             reviews.faults.setdefault(key, {})[author] = entry
     elif key is not None and entry.task is not None and entry.after is not None:
-        reviews.tasks.setdefault(TaskKey(key, entry.task), {})[author] = entry
+        task = TaskKey(key, entry.task)
+        reviews.tasks.setdefault(task, {})[author] = entry
+        if entry.blind:
+            reviews.blind.setdefault(task, {})[author] = entry

@@ -77,6 +77,8 @@ class RatedTask(TaskOfTalk):
 
     pass_above: float
     people: Mapping[str, Reviewed]
+    blind: Mapping[str, Reviewed]
+    """What people scored before they saw the judge's score."""
     judges: Mapping[JudgeId, float]
     recorded: float | None = None
     latest: float | None = None
@@ -98,9 +100,7 @@ class RatedTask(TaskOfTalk):
     @property
     def blind_score(self) -> float | None:
         """The mean over the blind reviewers; None without any."""
-        return reviews.reviewed_score(
-            {name: entry for name, entry in self.people.items() if entry.blind}
-        )
+        return reviews.reviewed_score(self.blind)
 
     @property
     def people_score(self) -> float:
@@ -329,7 +329,8 @@ def _run_tasks(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]
                 given.setdefault(reviews.TaskKey(key, judged.task), {})
     rated = []
     for (key, task), opinions in sorted(given.items()):
-        people = {name: entry for name, entry in opinions.items() if entry.blind or not blind}
+        given_blind = run.people.blind.get(reviews.TaskKey(key, task), {})
+        people = given_blind if blind else opinions
         talk = run.conversation(*key)
         if talk is None or not (people or every):
             continue
@@ -361,6 +362,7 @@ def _run_tasks(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]
                 title=clean_line(run.task_titles(trial=key.trial).get(task, "")),
                 pass_above=reviews.pass_above(run.state, key.trial, task),
                 people=people,
+                blind=given_blind,
                 judges=judges,
                 recorded=next((score for _, score in own), None),
                 latest=next((score for _, score in reversed(later)), None),
@@ -509,7 +511,10 @@ def label_tasks(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
         author = clean_line(row.get("reviewer") or wanted, 80)
         value = _value(row[wanted], file, number, wanted)
         reviews[fitting[0]][author] = _review(items[fitting[0]], author, value)
-    return [replace(item, people=reviews[place]) for place, item in enumerate(items)]
+    return [
+        replace(item, people=reviews[place], blind=reviews[place])
+        for place, item in enumerate(items)
+    ]
 
 
 def _check(row: Mapping[str, str | None], file: Path, number: int) -> None:

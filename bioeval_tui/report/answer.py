@@ -792,8 +792,11 @@ def _why(
         return "", None
     loss = lost_points(talk, [gain])[0]
     number, quoted, says, by = loss.message, loss.quoted, loss.reason, _BY[gain.kind]
+    reviewed: float | None = None
     if gain.kind == "task":
-        by = _who_judged(run, talk, gain.index)
+        reviewed = run.people_score(talk.condition, talk.trial, gain.index)
+        if run.kind_of("scorer") == "rules":
+            by = "rules"
     elif gain.kind == "assertion":
         says = sentences.sentence(of.Failing(gain.title, _problem(talk, gain)))
         number = _answer_that_decided(talk, gain)
@@ -806,21 +809,13 @@ def _why(
     place = of.TalkPlace(_side(run, talk.condition), _trial_words(run, talk), turn)
     alike = run.conversations_in(talk.condition)
     lost = sum(one.score is not None and one.score < 1 for one in alike)
-    decided = of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent, lost)
+    decided = of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent, lost, reviewed)
     return sentences.sentence(decided), passage
 
 
 _BY: dict[str, of.SaidBy] = {
     "task": "judge", "assertion": "assertion", "timing": "clock", "failures": "failures",
 }  # fmt: skip
-
-
-def _who_judged(run: RecordedRun, talk: ConversationResult, task: int) -> of.SaidBy:
-    if run.people_score(talk.condition, talk.trial, task) is not None:
-        return "reviewer"
-    if run.kind_of("scorer") == "rules":
-        return "rules"
-    return "judge"
 
 
 # What next

@@ -244,11 +244,17 @@ def progress(runs: Sequence[RecordedRun]) -> str:
     """
     items = rated_tasks(runs, every=True)[0]
     sample = _shared_sample(runs, items)[0]
-    given = len(_counted(items, sample))
+    counted = _counted(items, sample)
+    given = len(counted)
     asked = len(sample.order) if sample else 0
     of_scores = [each for each in corrections(runs, items) if each.what == "score"]
     if given < asked or not of_scores:
-        return f"{given} of {asked} drawn are reviewed"
+        scored = {_name_of(item) for item in items if item.blind_score is not None}
+        later = len(scored.intersection(sample.order) - counted) if sample else 0
+        words = f"{given} of {asked} drawn are reviewed"
+        if later:
+            words += f"; {later:,} after the first without a blind score do not count yet"
+        return words
     # Each judge has a correction: the one with the most reviews is told.
     best = max(of_scores, key=lambda each: each.found.reviews if each.found else 0)
     if best.found:

@@ -584,7 +584,7 @@ class Failing(Finding):
     problem: str = ""
 
 
-SaidBy = Literal["judge", "rules", "reviewer", "assertion", "clock", "failures"]
+SaidBy = Literal["judge", "rules", "assertion", "clock", "failures"]
 
 
 class Decided(Finding):
@@ -598,6 +598,8 @@ class Decided(Finding):
     """Whose turn it was; empty in a run's own answer."""
     lost: int = 1
     """In how many conversations of its condition points were lost."""
+    reviewed: float | None = None
+    """The score that people gave the task instead; None without any."""
 
 
 StepAction = Literal[

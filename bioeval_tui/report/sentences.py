@@ -382,7 +382,8 @@ def _decided(finding: of.Decided) -> str:
         parts.append(f"turn {finding.place.turn}")
     says = _short(finding.says, LONGEST_SAYS if finding.quoted else LONGEST_DETAIL)
     if finding.said_by not in ("clock", "failures"):
-        says = f"{finding.said_by}: {says}"
+        people = "" if finding.reviewed is None else f" (people: {number(finding.reviewed)})"
+        says = f"{finding.said_by}{people}: {says}"
     text = ", ".join(filter(None, (*parts, says)))
     if finding.quoted:
         text += f" — “{finding.quoted}”"

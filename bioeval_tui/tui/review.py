@@ -178,6 +178,10 @@ class ReviewScreen(RefreshedScreen):
         except (BioevalError, OSError) as error:
             self._failure = str(error) or type(error).__name__
         else:
+            if not self._loaded and self.wished is None:
+                first = review_view.next_to_do(items, -1, self.me)
+                # Not on one that is scored: the next key would change that score.
+                self.wished = None if first is None else items[first].id
             if self._failure or not self._loaded or list(items) != self.items:
                 self._failure = ""
                 self.take(items)

@@ -186,6 +186,18 @@ async def test_one_key_scores_an_item_of_a_sample_and_goes_on_without_showing_th
         assert given == [0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]
 
 
+async def test_a_sample_that_is_opened_again_begins_with_the_first_item_without_my_score() -> None:
+    async with queue(blind=True, sample="0 of 4 drawn are reviewed") as (app, pilot, services):
+        for key in "01":
+            await press(app, pilot, key)
+        await press(app, pilot, "escape", "v")
+        await until(pilot, lambda: is_a(app.screen, "ReviewScreen") and bool(app.screen.items))
+        await loaded(app, pilot)
+        await press(app, pilot, "5")
+        scored = [(entry.condition, entry.task) for entry in services.entries]
+        assert len(set(scored)) == 3, "the key scored another item than the two before"
+
+
 async def test_blind_review_hides_the_judges_score_until_you_enter_yours() -> None:
     async with queue(blind=True) as (app, pilot, services):
         text = screen_text(app)

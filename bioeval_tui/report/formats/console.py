@@ -23,7 +23,7 @@ from bioeval_tui.base.errors import BioevalError, ExitCode
 from bioeval_tui.base.text import clean, plural, shorten
 from bioeval_tui.base.units import DASH, latency, number, signed
 from bioeval_tui.base.widths import padded
-from bioeval_tui.record import events
+from bioeval_tui.record import events, reviews
 from bioeval_tui.record.attachments import file_words, has_contents
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import CANCELLED_AT_START
@@ -174,6 +174,8 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
             console.print(Text(line, style="bold"), soft_wrap=True)
     print_answer(result.answer, console)
     console.print(Text(mean_line(result)))
+    if result.reviewed_words:
+        console.print(Text(f"reviewed: {result.reviewed_words}"), soft_wrap=True)
     parts = [brief.job, brief.agent_words, brief.others_words]
     if brief.rehearsal:
         parts.insert(0, "rehearsal")
@@ -241,7 +243,7 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
     else:
         for talk in talks:
             _print_parts(talk, console)
-    _print_tasks(talks, console)
+    _print_tasks(result, talks, console)
     _print_assertions(talks, console)
     for line in result.trial(trial).facts_kept:
         console.print(Text(line), soft_wrap=True)
@@ -353,7 +355,7 @@ def _print_parts(talk: ConversationResult, console: Console) -> None:
     console.print(Text(f"{talk.title}: {'   '.join(parts)}"))
 
 
-def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
+def _print_tasks(result: RunResult, talks: Sequence[ConversationResult], console: Console) -> None:
     table = Table("task", *(escape(talk.title) for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
     tasks: list[tuple[events.TaskScored, int]] = []
@@ -362,6 +364,9 @@ def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
     for task, place in sorted(tasks, key=lambda one: one[0].task):
         row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
         row[place] = verdict(task)
+        people = result.people_score(talks[place].condition, talks[place].trial, task.task)
+        if people is not None:
+            row[place] = f"{words.SIGNS[task.outcome]} {reviews.words(task.score, people)}"
     if any(talk.tone is not None for talk in talks):
         rows[TONE] = [number(talk.tone) for talk in talks]
     for title, cells in rows.items():

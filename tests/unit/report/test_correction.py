@@ -225,6 +225,30 @@ def test_only_blind_scores_up_to_the_first_gap_count(run: Path) -> None:
     assert found[0].found.reviews == 35
 
 
+def test_a_blind_score_that_is_changed_later_still_counts_as_it_was_given(run: Path) -> None:
+    drawn = draw([load_run(run)], 100, 7)
+    say(drawn)
+    before = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])[0].found
+    path, first = drawn[0]
+    changed = events.Reviewed(
+        run_id=path.stem, seq=0, at=datetime.now(UTC), condition=first.condition,
+        trial=first.trial, attempt=1, author="ada", review="again", action="override",
+        task=first.task, after=1.0 - truth(first.trial - 1),
+    )  # fmt: skip
+    append_reviews(path, [changed])
+    items = rated_tasks([load_run(run)], every=True)[0]
+    assert corrections([load_run(run)], items)[0].found == before
+    (item,) = (item for item in items if item.people and not item.people["ada"].blind)
+    assert (item.people_score, item.blind_score) == (changed.after, truth(first.trial - 1))
+
+
+def test_what_was_drawn_says_that_scores_after_a_gap_do_not_count_yet(run: Path) -> None:
+    drawn = draw([load_run(run)], 40, 7)
+    say(drawn[:5] + drawn[6:16])
+    words = "5 of 40 drawn are reviewed; 10 after the first without a blind score do not count yet"
+    assert progress([load_run(run)]) == words
+
+
 def test_a_stratified_draw_is_estimated_by_stratum(run: Path) -> None:
     say(draw([load_run(run)], 100, 7, "verdict"))
     score = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])[0]

@@ -226,6 +226,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "small, trial 2, without the facts, slow answers"),
     (of.Decided(of.TalkPlace(of.Side("supplied", ""), "case 0", 2), "", "judge", "no", lost=116),
      "case 0, one of 116 that lost points, turn 2, judge: no"),
+    (of.Decided(of.TalkPlace(WITHOUT, "", 5), "", "rules", "not met", reviewed=1.0),
+     "without the facts, turn 5, rules (people: 1.00): not met"),
     (of.EffectBasis(of.Shared(2, 3, 0, 0)),
         "the difference is of what both conditions share: 2 of 3 tasks"),
     (of.EffectBasis(of.Shared(0, 1, 0, 2)),
