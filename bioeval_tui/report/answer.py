@@ -839,6 +839,8 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
     ):
         more = finding.needed - finding.trials.used
         steps.append(of.Step("trials", job=job, trials=more, total=finding.needed))
+    elif run.started.source is not None and not sentences.has_scores(finding):
+        steps.append(of.Step("judge", this))  # nobody can hold these conversations again
     elif isinstance(finding, of.AgentBroke) or not sentences.has_scores(finding):
         ways = chain.from_iterable(talk.ways for talk in run.conversations)
         steps.append(of.Step("again", job=job, way=next(ways, "")))

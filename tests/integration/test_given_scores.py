@@ -100,9 +100,20 @@ def test_a_scale_that_is_no_share_is_kept_but_does_not_count(tmp_path: Path) -> 
     run, _ = imported(lines(tmp_path, {"messages": SAID, "score": 4, "rater": "ada"}))
     assert verdicts(run) == [("", [])]
     assert run_document(run)["conditions"]["supplied"]["given_scores"] == {"score": 4}
-    assert "not used, because not between 0 and 1: score score" in " ".join(
-        w.message for w in run.state.warnings
+    said = (
+        "not used: score score: 4 of conversation 1 is neither a number from 0 to 1 nor a word such"
+        " as passed"
     )
+    assert said in [w.message for w in run.state.warnings]
+    assert run.answer.why == said
+    assert [step.command for step in run.answer.next] == [f"bioeval-tui runs rescore {run.run_id}"]
+
+
+def test_one_odd_word_among_labels_is_named(tmp_path: Path) -> None:
+    labels = ("pass", "good", "fail")
+    run, shown = imported(lines(tmp_path, *({"messages": SAID, "label": said} for said in labels)))
+    assert run.answer.why.startswith('not used: score label: "good" of conversation 2 is neither')
+    assert f"note: {run.answer.why}" in " ".join(shown.split())
 
 
 def test_questions_keep_what_was_expected_beside_the_score(tmp_path: Path) -> None:

@@ -128,7 +128,9 @@ def _import_foreign(
         _mark_imported(target)
         _put(copy, target)
     what = f"{kind.about}: {plural(surveyed.conversations, 'conversation')}"
-    return Imported(run_id, target, True, (what, *surveyed.notes))
+    return Imported(
+        run_id, target, True, (what, *surveyed.notes, *filter(None, [surveyed.not_used]))
+    )
 
 
 def import_recording(file: Path, runs_dir: Path) -> Imported:

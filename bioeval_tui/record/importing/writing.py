@@ -22,7 +22,15 @@ from typing import Any
 from bioeval_tui import __version__
 from bioeval_tui.base.errors import InputError, RecordingError
 from bioeval_tui.base.peer_limits import MAX_LINE
-from bioeval_tui.base.text import clean, clean_line, clean_value, compact_json, join_names, plural
+from bioeval_tui.base.text import (
+    clean,
+    clean_line,
+    clean_value,
+    compact_json,
+    join_names,
+    plural,
+    shorten,
+)
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import (
@@ -34,6 +42,7 @@ from bioeval_tui.record.conditions import (
 )
 from bioeval_tui.record.events import RunEvent, ScorePart
 from bioeval_tui.record.importing.conversations import (
+    GivenScore,
     Header,
     ImportedConversation,
     ImportedMessage,
@@ -43,6 +52,9 @@ from bioeval_tui.record.importing.formats import ImportFormat
 from bioeval_tui.record.reading import CHUNK
 
 UNKNOWN = "unknown"
+NO_SCORES = "the file has no scores"
+MOST_MISFITS = 3
+"""So many scores that do not count are named with what is wrong."""
 MOST_AUTHORS = 5
 """So many authors of scores are named as the judge of a run."""
 MAX_RECORD = MAX_LINE // 4
@@ -73,8 +85,10 @@ class Survey:
 
     header: Header = field(default_factory=Header)
     held: Counter[Condition] = field(default_factory=Counter)
-    named: dict[str, bool] = field(default_factory=dict)
-    """The scores by name, and whether all of their values are in [0, 1], as a task's must be."""
+    named: dict[str, str] = field(default_factory=dict)
+    """The scores by name, and what is wrong with the first value that is not in [0, 1], as a task's
+    must be; empty if all are.
+    """
     nan: Counter[str] = field(default_factory=Counter)
     """How many values of each score are not a number."""
     measured: Counter[str] = field(default_factory=Counter)
@@ -118,7 +132,8 @@ class Survey:
         for score in found.scores:
             fits = score.value is not None or score.told is None or score.is_nan
             self.nan[score.name] += score.is_nan
-            self.named[score.name] = self.named.get(score.name, True) and fits
+            misfit = "" if fits else _misfit(score, found.name or str(self.conversations))
+            self.named[score.name] = self.named.get(score.name) or misfit
         if found.name:
             self.measured[found.name] += any(score.value is not None for score in found.scores)
         if found.started_at is not None:
@@ -133,7 +148,27 @@ class Survey:
     @property
     def scores(self) -> list[str]:
         """The names of the scores that count, in the order of the file."""
-        return [name for name, fits in self.named.items() if fits]
+        return [name for name, misfit in self.named.items() if not misfit]
+
+    @property
+    def not_used(self) -> str:
+        """Which scores do not count and why, in words; empty if all count."""
+        misfits = [
+            f"score {clean_line(name, 80)}: {misfit}"
+            for name, misfit in self.named.items()
+            if misfit
+        ]
+        if not misfits:
+            return ""
+        return f"not used: {join_names(misfits, '; ', MOST_MISFITS)}"
+
+
+def _misfit(score: GivenScore, conversation: str) -> str:
+    told = shorten(clean_line(compact_json(score.told)), 40)
+    return (
+        f"{told} of conversation {clean_line(conversation, 80)} is neither a number from 0 to 1 nor"
+        " a word such as passed"
+    )
 
 
 def survey(files: Sequence[Path], kind: ImportFormat) -> Survey:
@@ -312,11 +347,8 @@ class _Writer:
         yield "imported", f"imported from {_named(files)}{note}"
         for sentence in surveyed.notes:
             yield "so_it_was_read", sentence
-        if left := [clean_line(name, 80) for name, fits in surveyed.named.items() if not fits]:
-            yield (
-                "score_not_counted",
-                f"not used, because not between 0 and 1: score {', '.join(left)}",
-            )
+        if surveyed.not_used:
+            yield "score_not_counted", surveyed.not_used
         if left := [
             f"{clean_line(name, 80)} ({count})" for name, count in surveyed.nan.items() if count
         ]:
@@ -478,9 +510,11 @@ class _Writer:
         if missing:
             judged = None
             why = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}"
+            if not self._found.scores and self._found.not_used:
+                why = self._found.not_used
         task = composite.task_part(judged, len(self.tasks) - left_out, why)
         if not self.tasks:
-            task = task.model_copy(update={"reason": "the file has no scores"})
+            task = task.model_copy(update={"reason": self._found.not_used or NO_SCORES})
         parts = (
             ScorePart(
                 name="timing",
