@@ -17,6 +17,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.text import upper_first
+from bioeval_tui.record.masking import NO_REVIEWS, masking
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.items import ItemId, NewReview, ReviewItem, ReviewSource
@@ -30,6 +32,8 @@ from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
+REVIEWING = ("accept", "give", "override", "score", "mark", "fault", "note", "undo")
+"""The actions that record a review."""
 OTHERS_S = 2.0
 """Interval of checks for other people's reviews."""
 LEAST_WHERE = 10
@@ -169,6 +173,8 @@ class ReviewScreen(RefreshedScreen):
         self._show_words()
         self.refresh_items()
         self.refresh_every(OTHERS_S)
+        if masking():
+            self.tell(upper_first(f"{NO_REVIEWS}."))
 
     async def load_items(self) -> None:
         """Read the queue again; the cursor stays on its item."""
@@ -359,6 +365,8 @@ class ReviewScreen(RefreshedScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide actions that do not apply to the selected item."""
         item = self.looked_at
+        if action in REVIEWING and masking():
+            return False
         match action:
             case "blind" | "seeing":
                 judged = any(item.judged is not None for item in self.items)

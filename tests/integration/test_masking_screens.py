@@ -240,6 +240,8 @@ async def test_doctor_checks_the_masking_rules_and_names_nobody(
             await pilot.press("escape", "v")
             await settled(pilot)
             seen.append(shown(app))
+            assert "Names are masked; to review, start without --redact." in seen[-1]
+            assert "a accept" not in seen[-1], "no key says that it reviews"
     finally:
         services.close()
     assert "suspicious: [PATIENT-1] sent it" in " ".join(seen[0].split())

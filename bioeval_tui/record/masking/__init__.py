@@ -28,6 +28,8 @@ class _Chosen(NamedTuple):
 
 
 _chosen = _Chosen(None, None)
+NO_REVIEWS = "names are masked; to review, start without --redact"
+"""Reviews are recorded, and what is recorded is not masked."""
 
 
 def masking() -> bool:

@@ -25,7 +25,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import events, reviews
 from bioeval_tui.record.cases import judged_items
 from bioeval_tui.record.catalogue import find_recording
-from bioeval_tui.record.masking import masked, masking
+from bioeval_tui.record.masking import NO_REVIEWS, masked, masking
 from bioeval_tui.record.overlay import (
     Overlay,
     append_reviews,
@@ -145,7 +145,7 @@ class ReviewDesk:
 
     def _append(self, item: ReviewItem, author: str, **fields: Any) -> str:
         if masking():
-            raise UsageError("names are masked; to review, start without --redact")
+            raise UsageError(NO_REVIEWS)
         where: dict[str, Any] = {
             "run_id": "report",
             "submission": item.id.submission,
