@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bioeval_tui import plugins
 from bioeval_tui.evaluation.wiring.check_job import check_job
 
 JOB = """\
@@ -213,6 +214,13 @@ def test_errors_in_the_target_are_reported_with_their_position(
         words in text and (severity == "warning") == ("warning" in says) for severity, text in found
     ), found
     assert not wanted
+
+
+def test_bundled_protocols_use_no_key_that_is_theirs_alone() -> None:
+    # `check` imports them only for a key that a protocol of the table has.
+    in_table = {key for one in plugins.PROTOCOLS for key in one.uses or ()}
+    for one in plugins.own_agent_protocols():
+        assert {*(one.uses or ())} <= in_table, one.name
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
