@@ -22,9 +22,10 @@ from bioeval_tui.base.archives import (
 )
 from bioeval_tui.base.errors import InputError as InputError
 from bioeval_tui.base.text import compact_json as compact_json
+from bioeval_tui.record.cases import Case as Case
 from bioeval_tui.record.condition_names import is_name as is_name
 from bioeval_tui.record.conditions import ConditionConfig as ConditionConfig
-from bioeval_tui.record.events import Case as Case, EndReason as EndReason, Fault as Fault
+from bioeval_tui.record.events import EndReason as EndReason, Fault as Fault
 from bioeval_tui.record.importing.chat import (
     ROLES as ROLES,
     calls_of as calls_of,

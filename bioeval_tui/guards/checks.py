@@ -46,9 +46,9 @@ from bioeval_tui.peers.models.prompting import Prompt
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.conditions import SUPPLIED
-from bioeval_tui.record.events import FACTS_UNREAD
 from bioeval_tui.record.importing.json_pieces import json_value
 from bioeval_tui.record.participants import Role
+from bioeval_tui.record.warning_codes import FACTS_UNREAD
 
 LONGEST_GIVING_UP = 25
 """A longer message, in words, that has such a phrase does not give up."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -23,11 +23,13 @@ from bioeval_tui.base.text import clean_line, clean_value, listed, plural
 from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 from bioeval_tui.jobs import models
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.record.cases import job_with_case
+from bioeval_tui.record.cases import Case, job_with_case
 from bioeval_tui.record.condition_names import PLACEBO_NAME
 from bioeval_tui.record.conditions import ConditionConfig
-from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.masking import masking
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import RunStarted
 
 MAX_BYTES = 2_000_000
 MOST_UNPACKED = 100

@@ -23,6 +23,7 @@ from pydantic_core import PydanticCustomError
 from bioeval_tui import plugins
 from bioeval_tui.base.hosts import HEADER_NAME, OUR_HEADERS
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.record.cases import MET_ABOVE
 from bioeval_tui.record.condition_names import Condition, counts_in
 from bioeval_tui.record.conditions import (
     PUBLISHED,
@@ -33,7 +34,6 @@ from bioeval_tui.record.conditions import (
     named,
     with_placebo,
 )
-from bioeval_tui.record.events import MET_ABOVE
 from bioeval_tui.record.persona_facts import HeldUntil, value_pattern
 from bioeval_tui.record.tool_calls import InjectedFailure, tool_calls_text
 

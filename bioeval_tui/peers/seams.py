@@ -16,16 +16,18 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
 
 from bioeval_tui.base.errors import BioevalError, UnavailableError
 from bioeval_tui.base.settings import Provider
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.jobs.models import EvaluationJob, FhirWrite, ScorerConfig, TargetConfig
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.events import Fault, UserFault
 from bioeval_tui.record.participants import Peer, Role
 from bioeval_tui.record.persona_facts import PersonaFacts
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.events import Fault, UserFault
 
 
 class PeerError(UnavailableError):

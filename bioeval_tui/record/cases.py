@@ -1,4 +1,4 @@
-"""The case of each trial of a run, and the job filled in from it."""
+"""The cases of a run: that of each trial, and the job filled in from it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,78 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from bioeval_tui.record.condition_names import Condition, counts_in
 from bioeval_tui.record.conditions import find_condition
-from bioeval_tui.record.events import MET_ABOVE, Case, RunStarted
 from bioeval_tui.record.tool_calls import tool_calls_text
+
+MET_ABOVE = 0.5
+"""An item of a rubric is met if its score, the median of the verdicts, is above this."""
+MOST_TRIALS = 100_000
+"""Ten times the maximum of `run --repeat`, because `runs resume --rerun` adds trials."""
+Trial = Annotated[int, Field(ge=1, le=MOST_TRIALS)]
+
+CaseKey = tuple[str, str, str]
+"""The name of a case, its persona's, and its user's model."""
+
+
+class Case(BaseModel):
+    """The case of a conversation, and what the user wants and knows in it.
+
+    `trial` counts the trials of the case (and its persona and user) from 1. `tasks` have `task` and
+    `acceptanceCriteria`, in the order of the job's, which they replace; empty if the job's apply to
+    all cases.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+    name: str
+    trial: Trial = 1
+    tasks: tuple[dict[str, str], ...] = ()
+    facts: tuple[str, ...] = ()
+    persona: str = ""
+    """Who the simulated user is, by the name of one of the job's personas; empty without any."""
+    user: str = ""
+    """The model that plays the user, where a run has several of them; empty otherwise."""
+
+    @property
+    def key(self) -> CaseKey:
+        """What tells it from the other cases of its run."""
+        return self.name, self.persona, self.user
+
+    @property
+    def words(self) -> str:
+        """The name, with the persona's and the user's if there are any: `case_840 · in a hurry`."""
+        return " · ".join(filter(None, self.key))
+
+    @property
+    def title(self) -> str:
+        """The name of one of its trials: `case case_840`, and from the second on `case case_840,
+        trial 2`; without a case `user gpt-4.1`.
+        """
+        what = "case" if self.name else "user"
+        return f"{what} {self.words}" + (f", trial {self.trial}" if self.trial > 1 else "")
+
+
+class JobCase(BaseModel):
+    """A case of a run: its name, its persona's, its user's model, and the filled-in parts that
+    replace the job's own.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+    name: str
+    """Empty without a table of cases and personas, in a run with several users."""
+    persona: str = ""
+    user: str = ""
+    """The model that plays the user, where a run has several of them; empty otherwise."""
+    parts: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def key(self) -> CaseKey:
+        """What tells it from the other cases of its run."""
+        return self.name, self.persona, self.user
 
 
 def case_places(cases: int, trials: int) -> list[int]:
@@ -25,25 +91,32 @@ def case_places(cases: int, trials: int) -> list[int]:
 
 
 def trial_cases(
-    started: RunStarted, places: Iterable[int], before: Sequence[Case] = ()
+    job: Mapping[str, Any],
+    cases: Sequence[JobCase],
+    places: Iterable[int],
+    before: Sequence[Case] = (),
 ) -> list[Case]:
-    """Return the case of each trial from its index; `before` are the cases of the earlier
-    trials.
+    """Return the case of each trial from its place among the `cases` of a job's snapshot; `before`
+    are the cases of the earlier trials.
     """
     met = Counter(case.words for case in before)
-    cases = []
+    made = []
     for place in places:
-        if place >= len(started.cases):
+        if place >= len(cases):
             continue  # the file was changed by hand
-        case = started.cases[place]
-        job = {**started.job, **case.parts}
-        facts = tuple(map(str, job.get("facts") or ()))
-        made = Case(
-            name=case.name, persona=case.persona, user=case.user, tasks=case_tasks(job), facts=facts
+        case = cases[place]
+        filled = {**job, **case.parts}
+        facts = tuple(map(str, filled.get("facts") or ()))
+        of_trial = Case(
+            name=case.name,
+            persona=case.persona,
+            user=case.user,
+            tasks=case_tasks(filled),
+            facts=facts,
         )
-        met[made.words] += 1
-        cases.append(made.model_copy(update={"trial": met[made.words]}))
-    return cases
+        met[of_trial.words] += 1
+        made.append(of_trial.model_copy(update={"trial": met[of_trial.words]}))
+    return made
 
 
 def job_with_case(job: dict[str, Any], case: Case) -> dict[str, Any]:

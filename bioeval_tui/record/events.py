@@ -21,6 +21,7 @@ from typing_extensions import TypedDict
 from bioeval_tui.base.settings import DEFAULT_MODEL
 from bioeval_tui.base.text import clean_line, compact_json, shorten
 from bioeval_tui.base.units import number
+from bioeval_tui.record.cases import MET_ABOVE, MOST_TRIALS, Case, JobCase, Trial
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
 from bioeval_tui.record.participants import Peer, Role
@@ -62,8 +63,6 @@ CANCELLED_AT_START = "cancelled before it started"
 CheckStatus = Literal["passed", "failed", "not_measured"]
 ReviewAction = Literal["accept", "override", "fault", "note", "undo"]
 Mark = Literal["valid", "invalid", "suspicious"]
-MET_ABOVE = 0.5
-"""An item of a rubric is met if its score, the median of the verdicts, is above this."""
 LARGEST = 1e15
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 """A number in a recording.
@@ -72,10 +71,7 @@ Larger or infinite numbers, which only foreign files have, are rejected, because
 """
 
 
-MOST_TRIALS = 100_000
-"""Ten times the maximum of `run --repeat`, because `runs resume --rerun` adds trials."""
 MOST_MESSAGES = 1_000_000
-Trial = Annotated[int, Field(ge=1, le=MOST_TRIALS)]
 Place = Annotated[int, Field(ge=0, le=MOST_MESSAGES)]
 """The number of a message, turn, attempt, task or assertion.
 
@@ -185,66 +181,6 @@ class ImportedFrom(BaseModel):
     of the import.
     """
     record: dict[str, Any] | None = None
-
-
-CaseKey = tuple[str, str, str]
-"""The name of a case, its persona's, and its user's model."""
-
-
-class Case(BaseModel):
-    """The case of a conversation, and what the user wants and knows in it.
-
-    `trial` counts the trials of the case (and its persona and user) from 1. `tasks` have `task` and
-    `acceptanceCriteria`, in the order of the job's, which they replace; empty if the job's apply to
-    all cases.
-    """
-
-    model_config = ConfigDict(frozen=True)
-    name: str
-    trial: Trial = 1
-    tasks: tuple[dict[str, str], ...] = ()
-    facts: tuple[str, ...] = ()
-    persona: str = ""
-    """Who the simulated user is, by the name of one of the job's personas; empty without any."""
-    user: str = ""
-    """The model that plays the user, where a run has several of them; empty otherwise."""
-
-    @property
-    def key(self) -> CaseKey:
-        """What tells it from the other cases of its run."""
-        return self.name, self.persona, self.user
-
-    @property
-    def words(self) -> str:
-        """The name, with the persona's and the user's if there are any: `case_840 · in a hurry`."""
-        return " · ".join(filter(None, self.key))
-
-    @property
-    def title(self) -> str:
-        """The name of one of its trials: `case case_840`, and from the second on `case case_840,
-        trial 2`; without a case `user gpt-4.1`.
-        """
-        what = "case" if self.name else "user"
-        return f"{what} {self.words}" + (f", trial {self.trial}" if self.trial > 1 else "")
-
-
-class JobCase(BaseModel):
-    """A case of a run: its name, its persona's, its user's model, and the filled-in parts that
-    replace the job's own.
-    """
-
-    model_config = ConfigDict(frozen=True)
-    name: str
-    """Empty without a table of cases and personas, in a run with several users."""
-    persona: str = ""
-    user: str = ""
-    """The model that plays the user, where a run has several of them; empty otherwise."""
-    parts: dict[str, Any] = Field(default_factory=dict)
-
-    @property
-    def key(self) -> CaseKey:
-        """What tells it from the other cases of its run."""
-        return self.name, self.persona, self.user
 
 
 def _add_conditions(job: dict[str, Any]) -> dict[str, Any]:
@@ -698,14 +634,6 @@ class Warned(EventBase):
     kind: Literal["warned"] = "warned"
     code: str
     message: str
-
-
-FACTS_UNREAD = "facts_unread"
-"""Code of the warning that the ledger cannot tell whether the user gave the facts that it does not
-have.
-"""
-STARTS_DIFFER = "the conditions did not start from the same state"
-"""How the warning `not_clean` begins if it lists what differs."""
 
 
 class Ending(BaseModel):

@@ -24,7 +24,14 @@ from bioeval_tui.base.text import clean_value, compact_json, needs_cleaning
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, StateObserved, read_event
 from bioeval_tui.record.masking import current, masking
-from bioeval_tui.record.state import NOT_CLEAN, ConversationKey, RunState, apply, apply_all, lighten
+from bioeval_tui.record.state import (
+    ConversationKey,
+    RunState,
+    apply,
+    apply_all,
+    lighten,
+)
+from bioeval_tui.record.warning_codes import NOT_CLEAN
 
 FRAME_S = 1 / 60
 CHUNK, BLOCK = 1 << 20, 1 << 17

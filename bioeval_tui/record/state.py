@@ -17,6 +17,7 @@ from bioeval_tui.languages.segments import word_count
 from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.record import cases, events, score as composite
 from bioeval_tui.record.attachments import has_contents
+from bioeval_tui.record.cases import Case, CaseKey
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import (
     ConditionConfig,
@@ -32,6 +33,7 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.participants import Peer, Role, add_served
 from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.spans import AgentSpan, trace_tokens, was_cut_off
+from bioeval_tui.record.warning_codes import NOT_CLEAN, STARTS_DIFFER
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 
@@ -213,7 +215,7 @@ class ConversationState:
     attempt: int = 1
     phase: Phase = "waiting"
     session_id: str | None = None
-    case: events.Case | None = None
+    case: Case | None = None
     begun: events.ConversationStarted | None = None
     """The event that began it; None before, while the setups and seeds are applied."""
     started_at: datetime | None = None
@@ -468,14 +470,14 @@ class RunState:
     """How often it was resumed after an interruption."""
     added: int = 0
     """The trials that were added because as many had no score (`runs resume --rerun`)."""
-    cases: list[events.Case] = field(default_factory=list)
+    cases: list[Case] = field(default_factory=list)
     """The case of each trial, begun or not; empty where the job has none."""
     served: dict[Peer, dict[str, list[str]]] = field(default_factory=dict)
     """Which models answered, by the names that the servers gave them, for each peer by the name
     that was asked for.
     """
     _clock: WorkClock = field(default_factory=WorkClock)
-    _parts: dict[events.CaseKey, dict[str, Any]] = field(default_factory=dict)
+    _parts: dict[CaseKey, dict[str, Any]] = field(default_factory=dict)
     """The values of each case, by its key."""
 
     _conditions: tuple[Condition, ...] | None = field(
@@ -539,7 +541,7 @@ class RunState:
             return ""
         return self.evaluator
 
-    def case(self, trial: int) -> events.Case | None:
+    def case(self, trial: int) -> Case | None:
         """Return the case of a trial, started or not; None without cases."""
         if 0 < trial <= len(self.cases):
             return self.cases[trial - 1]
@@ -583,7 +585,7 @@ class RunState:
         parts = {place: own | known.get(place, {}) for place, own in parts.items()}
         job = self.started.job | judging.job
 
-        def anew(case: events.Case) -> events.Case:
+        def anew(case: Case) -> Case:
             own = parts.get(case.key)
             tasks: tuple[dict[str, str], ...] = ()
             if own is not None:
@@ -655,8 +657,8 @@ class RunState:
         if self.clean_unknown:
             return "it is unknown whether the conditions started from the same state"
         reasons = [warning.message for warning in self.unclean if warning.code == "not_clean"]
-        if reasons and reasons[0].startswith(events.STARTS_DIFFER):
-            return events.STARTS_DIFFER
+        if reasons and reasons[0].startswith(STARTS_DIFFER):
+            return STARTS_DIFFER
         if reasons:
             return reasons[0]
         return "the conditions cannot be compared"
@@ -760,8 +762,6 @@ class RunState:
         return scores
 
 
-NOT_CLEAN = ("not_clean", "clean_unknown")
-"""Codes of the warnings after which a run shows no uplift."""
 PASSED: dict[str, bool | None] = {"passed": True, "failed": False, "not_measured": None}
 """Whether an assertion of this status passed; None if it was not measured."""
 
@@ -862,14 +862,15 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
         case events.RunStarted():
             state.started = event
             state._conditions = None
-            state.cases = cases.trial_cases(
-                event, cases.case_places(len(event.cases), event.trials)
-            )
+            places = cases.case_places(len(event.cases), event.trials)
+            state.cases = cases.trial_cases(event.job, event.cases, places)
             state._parts = {case.key: case.parts for case in event.cases}
         case events.RunResumed():
             _count_resumed(state, event)
             if state.started is not None:
-                state.cases += cases.trial_cases(state.started, event.cases, state.cases)
+                state.cases += cases.trial_cases(
+                    state.started.job, state.started.cases, event.cases, state.cases
+                )
             state.ended = None
             if event.trials is not None and state.started is not None:
                 state.started = state.started.model_copy(update={"trials": event.trials})

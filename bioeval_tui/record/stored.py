@@ -28,12 +28,12 @@ from typing import Any
 from bioeval_tui.base.errors import Problem, RecordingError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import Case
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunEvent, with_fields
 from bioeval_tui.record.reading import CHUNK, LineReader, pause_collector
 from bioeval_tui.record.runs import is_run_id
 from bioeval_tui.record.state import (
-    NOT_CLEAN,
     ConversationKey,
     ConversationState,
     RunState,
@@ -41,6 +41,7 @@ from bioeval_tui.record.state import (
     apply,
 )
 from bioeval_tui.record.stored_rows import Numbers, StoredConversation, numbers_of
+from bioeval_tui.record.warning_codes import NOT_CLEAN
 
 LARGE = 4 << 20
 """The size in bytes from which a recording is read as rows: a smaller one is read in less than a
@@ -102,10 +103,10 @@ class StoredRun:
         self._texts: list[str] = []
         self._text_places: list[Place] = []
         self._text_numbers: dict[str, int] = {}
-        self._cases: list[events.Case] = []
+        self._cases: list[Case] = []
         self._case_places: list[Place] = []
         self._case_numbers: dict[Any, int] = {}
-        self._trial_cases: dict[tuple[int, int], events.Case] = {}
+        self._trial_cases: dict[tuple[int, int], Case] = {}
         self._parts: dict[tuple[Any, ...], events.ScorePart] = {}
         self._whole: dict[ConversationKey, ConversationState] = {}
         self._alike: dict[str, Any] = {}
@@ -114,7 +115,7 @@ class StoredRun:
         """Return a text by its number."""
         return self._texts[number] if number >= 0 else ""
 
-    def case(self, trial: int, number: list[int] | int | None) -> events.Case | None:
+    def case(self, trial: int, number: list[int] | int | None) -> Case | None:
         """Return a case by its number and the case's trial."""
         if number is None:
             return None

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import Case
 from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.state import (
     ConversationKey,
@@ -28,7 +29,7 @@ class Source(Protocol):
 
     def text(self, number: int) -> str: ...
 
-    def case(self, trial: int, number: list[int] | int | None) -> events.Case | None: ...
+    def case(self, trial: int, number: list[int] | int | None) -> Case | None: ...
 
     def part(
         self, name: Any, weight: float, value: float | None, left_out: bool, reason: int

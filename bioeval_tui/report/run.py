@@ -20,6 +20,7 @@ from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
+from bioeval_tui.record.cases import Case
 from bioeval_tui.record.condition_names import Condition, of_mean_words, without_placebo
 from bioeval_tui.record.conditions import (
     Contrast,
@@ -37,10 +38,8 @@ from bioeval_tui.record.effect import (
 )
 from bioeval_tui.record.events import (
     EXCUSED,
-    FACTS_UNREAD,
     RESULT_REASONS,
     AssertionChecked,
-    Case,
     ConversationEnded,
     ConversationScored,
     EndReason,
@@ -65,6 +64,7 @@ from bioeval_tui.record.reviews import (
 )
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
 from bioeval_tui.record.stored import StoredRun
+from bioeval_tui.record.warning_codes import FACTS_UNREAD
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.contents import Contents, job_contents

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from bioeval_tui.record.cases import Case
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.events import Case
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.summary import scored_conditions

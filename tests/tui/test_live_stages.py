@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.evaluation.engine.interface import RunView
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import JobCase
 from bioeval_tui.record.events import write_event
 from bioeval_tui.tui.app import BioevalApp
 
@@ -197,7 +198,7 @@ async def test_the_brief_of_a_trial_has_the_facts_and_tasks_of_its_case() -> Non
     """A job with cases holds placeholders, which nobody should read."""
     first, *_ = scripted_run()
     filled = {"facts": ["The user is 54"], "tasks": [{"task": "Get a dose"}]}
-    case = events.JobCase(name="17", parts=filled)
+    case = JobCase(name="17", parts=filled)
     job = {**first.job, "facts": ["{{ case.fact }}"], "tasks": [{"task": "{{ case.ask }}"}]}
     script = [first.model_copy(update={"job": job, "cases": (case,)}), *scripted_run()[1:]]
     async with going_on(script) as run:

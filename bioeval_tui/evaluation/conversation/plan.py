@@ -28,8 +28,9 @@ from bioeval_tui.peers.seams import (
 )
 from bioeval_tui.peers.spending import UNLIMITED, SpendingBudget
 from bioeval_tui.peers.traces import RunTraces
+from bioeval_tui.record.cases import JobCase
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition
-from bioeval_tui.record.events import EventBase, JobCase, ModelServed, RunEvent, with_fields
+from bioeval_tui.record.events import EventBase, ModelServed, RunEvent, with_fields
 from bioeval_tui.record.participants import Peer
 from bioeval_tui.record.persona_facts import PersonaFacts
 

@@ -52,6 +52,7 @@ from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.condition_names import Condition, without_placebo
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
 from bioeval_tui.record.participants import add_served
+from bioeval_tui.record.warning_codes import STARTS_DIFFER
 
 Ended = TypeVar("Ended", bound=BlamedEnding | None)
 GRAPH_S = 10.0
@@ -707,7 +708,7 @@ class JobRun:
         self.compared &= seen
         unseen = next((start.error for start in starts if start.error is not None), None)
         if why := next(filter(None, (what_differs(starts[0], other) for other in starts[1:])), ""):
-            self.not_clean(f"{events.STARTS_DIFFER}; {why}")
+            self.not_clean(f"{STARTS_DIFFER}; {why}")
         elif unseen is not None:
             self._clean_unknown(f"a starting state could not be observed: {unseen}")
         elif not seen and not self.plan.job.target.keeps_nothing:

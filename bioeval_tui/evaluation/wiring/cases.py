@@ -34,7 +34,7 @@ from bioeval_tui.jobs.loading import (
     job_snapshot,
 )
 from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob
-from bioeval_tui.record.events import JobCase
+from bioeval_tui.record.cases import JobCase
 
 MOST_CASES = 10_000
 MOST_TOLD = 100

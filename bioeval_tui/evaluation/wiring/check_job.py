@@ -27,10 +27,7 @@ from bioeval_tui.base.patterns import is_always_found, pattern_problem
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line, clean_value, shorten
 from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
-from bioeval_tui.evaluation.assertions import (
-    constant,
-    parse_where,
-)
+from bioeval_tui.evaluation.asserted_conditions import constant, parse_where
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import persona_checks, tool_checks
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice

@@ -41,10 +41,9 @@ from bioeval_tui.peers import python_code
 from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.peers.seams import Evaluator, Judge
-from bioeval_tui.record.cases import case_places
+from bioeval_tui.record.cases import MOST_TRIALS, case_places
 from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 from bioeval_tui.record.conditions import put_first
-from bioeval_tui.record.events import MOST_TRIALS
 from bioeval_tui.record.run_options import RunOptions
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 

@@ -37,7 +37,7 @@ from bioeval_tui.peers.seams import Judge, JudgeView
 from bioeval_tui.peers.spending import UNLIMITED, counting
 from bioeval_tui.peers.transcript import judge_view, sent_messages
 from bioeval_tui.record import events, score as composite
-from bioeval_tui.record.cases import question_hash
+from bioeval_tui.record.cases import Case, JobCase, question_hash
 from bioeval_tui.record.model_families import family_note
 from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
 from bioeval_tui.record.participants import add_served
@@ -85,9 +85,7 @@ class GivenJob:
     job's.
     """
 
-    def __init__(
-        self, file: Path, cases_file: Path | None, recorded: Sequence[events.JobCase]
-    ) -> None:
+    def __init__(self, file: Path, cases_file: Path | None, recorded: Sequence[JobCase]) -> None:
         """Read the job, and fill it in for each of the `recorded` cases.
 
         Raises:
@@ -127,7 +125,7 @@ class GivenJob:
         """The file's name."""
         return clean_line(self.loaded.path.name, 80)
 
-    def case_job(self, case: events.Case | events.JobCase | None) -> EvaluationJob:
+    def case_job(self, case: Case | JobCase | None) -> EvaluationJob:
         """Return the job, filled in for a case."""
         if case is None:
             return self.loaded.job
@@ -220,11 +218,11 @@ class Rescorer:
                 f" {', '.join(self.hosts)}; only loopback is allowed"
             )
 
-    def _recorded(self, case: events.Case | None) -> EvaluationJob:
+    def _recorded(self, case: Case | None) -> EvaluationJob:
         """Return the job that a conversation was held with, filled in for its case."""
         return recorded_job(self._started, self.path.name, case)
 
-    def _judging_job(self, case: events.Case | None) -> EvaluationJob:
+    def _judging_job(self, case: Case | None) -> EvaluationJob:
         """Return the job that a conversation is judged by: as it was held, with what of it the
         given job replaces.
         """
@@ -429,7 +427,7 @@ class Rescorer:
             return None
         job = _published_criteria(self.job, keys)
         cases = [
-            events.JobCase(name=case.name, persona=case.persona, user=case.user, parts=parts)
+            JobCase(name=case.name, persona=case.persona, user=case.user, parts=parts)
             for case in self._cases
             if case is not None
             and (parts := _published_criteria(self._judging_job(case), keys)) != job
@@ -731,11 +729,9 @@ def _assertion_part(checks: Sequence[events.AssertionChecked]) -> events.ScorePa
     )
 
 
-def _own_cases(state: RunState, started: events.RunStarted) -> list[events.Case | None]:
+def _own_cases(state: RunState, started: events.RunStarted) -> list[Case | None]:
     """Return the cases that have tasks of their own; None for the one job of a run without such."""
-    cases = [
-        events.Case(name=case.name, persona=case.persona, user=case.user) for case in started.cases
-    ]
+    cases = [Case(name=case.name, persona=case.persona, user=case.user) for case in started.cases]
     imported = (talk.case for talk in state.conversations.values() if talk.case is not None)
     return [*(cases or [case for case in imported if case.tasks])] or [None]
 

@@ -38,7 +38,8 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import assemble
 from bioeval_tui.jobs.loading import CaseJobs, PackedJob, job_snapshot, load_job, recorded_job
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.record.events import Case, JobCase, RunStarted
+from bioeval_tui.record.cases import Case, JobCase
+from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.overlay import read_overlay, state_in_force
 from bioeval_tui.record.reading import read_recording, started_run
 from bioeval_tui.record.run_options import recorded_options

@@ -32,6 +32,7 @@ from bioeval_tui.base.text import (
     shorten,
 )
 from bioeval_tui.record import events, score as composite
+from bioeval_tui.record.cases import MOST_TRIALS, Case
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import (
     PUBLISHED,
@@ -186,10 +187,8 @@ def survey(files: Sequence[Path], kind: ImportFormat) -> Survey:
             if surveyed.conversations == before:
                 raise RecordingError(f"{file}: contains no conversation")
     surveyed.notes = tuple(notes)
-    if surveyed.conversations > events.MOST_TRIALS:
-        raise RecordingError(
-            f"{files[0]}: more than {events.MOST_TRIALS:,} conversations; split the file"
-        )
+    if surveyed.conversations > MOST_TRIALS:
+        raise RecordingError(f"{files[0]}: more than {MOST_TRIALS:,} conversations; split the file")
     return surveyed
 
 
@@ -400,7 +399,7 @@ class _Writer:
         yield from self._outcome(talk)
         self._common = {"run_id": self._common["run_id"]}
 
-    def _case(self, talk: ImportedConversation, condition: Condition) -> events.Case | None:
+    def _case(self, talk: ImportedConversation, condition: Condition) -> Case | None:
         own = self._own_tasks(talk) if self._options.job is None else ()
         name = clean_line(talk.name, 200)
         if not (name or own or talk.facts):
@@ -412,7 +411,7 @@ class _Writer:
         tasks = tuple(
             {"task": clean(task), "acceptanceCriteria": clean(criteria)} for task, criteria in own
         )
-        return events.Case(
+        return Case(
             name=name,
             trial=self._cases[condition, name],
             tasks=tasks,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bioeval_tui.base.text import plural, upper_first
 from bioeval_tui.base.units import clock, duration, latency_short, number
-from bioeval_tui.record.state import NOT_CLEAN
+from bioeval_tui.record.warning_codes import NOT_CLEAN
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone

@@ -9,6 +9,7 @@ import pytest
 
 from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import JobCase
 from bioeval_tui.record.events import Fault, RunEvent
 from bioeval_tui.record.reviews import (
     ReviewedScores,
@@ -321,7 +322,7 @@ def test_a_score_that_stays_the_same_as_it_is_printed_has_no_arrow() -> None:
 
 def test_a_trial_of_a_case_is_reviewed_by_its_own_tasks() -> None:
     parts = [{"tasks": [{"task": f"of {n}", "passAbove": n / 10}]} for n in (1, 2)]
-    cases = tuple(events.JobCase(name=f"case {n}", parts=part) for n, part in enumerate(parts))
+    cases = tuple(JobCase(name=f"case {n}", parts=part) for n, part in enumerate(parts))
     told = Recorded([Talk(), Talk()], cases=2, started={"cases": cases}).events()
     state = apply_all(RunState(), told)
     assert [pass_above(state, trial, 1) for trial in (1, 2)] == [0.1, 0.2]

@@ -12,6 +12,7 @@ import pytest
 
 from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record import events, recorder, score as composite
+from bioeval_tui.record.cases import JobCase
 from bioeval_tui.record.events import RunEvent, ScorePart, TaskScored
 from bioeval_tui.record.overlay import (
     Judging,
@@ -35,6 +36,7 @@ from bioeval_tui.record.state import (
     apply_all,
     lighten,
 )
+from bioeval_tui.record.warning_codes import STARTS_DIFFER
 from tests.unit.evaluation.conversation.fakes import AT, where
 from tests.unit.report.recorded import START, Recorded, Talk, reviewed, scoring
 
@@ -355,8 +357,8 @@ def test_the_highest_attempt_is_the_conversation(
             "it is unknown whether the conditions started from the same state"),
         ([("not_clean", "they share"), ("not_clean", "second")], True, "not clean", "they share"),
         ([("clean_unknown", "x"), ("not_clean", "they share")], True, "not clean", "they share"),
-        ([("not_clean", f"{events.STARTS_DIFFER}: the graph")], True, "not clean",
-            events.STARTS_DIFFER),
+        ([("not_clean", f"{STARTS_DIFFER}: the graph")], True, "not clean",
+            STARTS_DIFFER),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("of_run", [True, False])
@@ -541,13 +543,13 @@ def test_who_judged_is_the_runs_judge_and_who_judged_again(
 
 def test_other_criteria_are_those_of_every_case_begun_or_not() -> None:
     of_case = ({"name": f"case {n}", "parts": {"facts": [f"fact {n}"]}} for n in (0, 1))
-    cases = tuple(events.JobCase(**each) for each in of_case)
+    cases = tuple(JobCase(**each) for each in of_case)
     told = Recorded([Talk()], trials=2, cases=2, started={"cases": cases}).events()
     state = apply_all(RunState(), told)
     new = [{"task": "new", "acceptanceCriteria": "more"}]
     judging = events.CriteriaGiven(
         run_id="r", seq=1, at=AT, judging="x", job_name="job", job={"tasks": new},
-        cases=(events.JobCase(name="case 1", parts={"tasks": [{"task": "of case 1"}]}),),
+        cases=(JobCase(name="case 1", parts={"tasks": [{"task": "of case 1"}]}),),
     )  # fmt: skip
     anew = state.judged_anew(judging)
     tasks = [[task["task"] for task in anew.trial_job(trial)["tasks"]] for trial in (1, 2)]

@@ -11,11 +11,13 @@ from typing import Any
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.record import events, score as composite
+from bioeval_tui.record.cases import Case, JobCase
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import PUBLISHED
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.record.warning_codes import FACTS_UNREAD
 from bioeval_tui.report.result import TrialResult, result_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
@@ -141,7 +143,7 @@ class Recorded:
             "trials": self.trials or max(len(self.withheld), len(self.supplied)),
             "conditions": tuple(held),
             "concurrency": self.concurrency,
-            "cases": tuple(events.JobCase(name=f"case {n}") for n in range(self.cases)),
+            "cases": tuple(JobCase(name=f"case {n}") for n in range(self.cases)),
         } | self.started
 
     def _conditions(self) -> list[dict[str, Any]] | None:
@@ -166,7 +168,7 @@ class Recorded:
         case = None
         if self.cases:
             turn, place = divmod(trial - 1, self.cases)
-            case = events.Case(name=f"case {place}", trial=turn + 1)
+            case = Case(name=f"case {place}", trial=turn + 1)
         found = [
             emit(
                 events.ConversationStarted,
@@ -214,7 +216,7 @@ class Recorded:
             found.append(
                 emit(
                     events.Warned,
-                    code=events.FACTS_UNREAD,
+                    code=FACTS_UNREAD,
                     message="whether it was given cannot be told",
                 )
             )

@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 from bioeval_tui.formats import RunResult
-from bioeval_tui.record.events import JobCase
+from bioeval_tui.record.cases import JobCase
 from bioeval_tui.report.comparison import Comparison, are_compared, compare, told_apart
 from bioeval_tui.report.formats.console import print_comparison
 from bioeval_tui.report.gate import GateRules, evaluate

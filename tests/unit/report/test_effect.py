@@ -14,6 +14,7 @@ import pytest
 
 from bioeval_tui import load_run
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import JobCase
 from bioeval_tui.record.events import write_event
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.live import panels, score_card_view
@@ -261,7 +262,7 @@ def test_cases_are_compared_on_what_both_conditions_of_each_share(runs: Path) ->
         {"tasks": [OWN_TASK]},
         {"tasks": [SHARED_TASK], "facts": []},
     )
-    cases = tuple(events.JobCase(name=f"case {n}", parts=own) for n, own in enumerate(parts))
+    cases = tuple(JobCase(name=f"case {n}", parts=own) for n, own in enumerate(parts))
     low = Talk(tasks=(0.5, 0.0), holds=(), fact=True)
     withheld = [low, replace(low, tasks=(0.0,)), replace(low, tasks=(0.2,))]
     supplied = [replace(talk, tasks=(1.0,) * len(talk.tasks or ())) for talk in withheld]

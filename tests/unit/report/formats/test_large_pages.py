@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.record import events, stored
+from bioeval_tui.record import stored
+from bioeval_tui.record.cases import JobCase
 from bioeval_tui.report import shown
 from tests.command import call
 from tests.documents import document_of
@@ -93,7 +94,7 @@ def test_figures_are_of_all_conversations() -> None:
 
 def test_hostile_names_stay_text_in_the_list_of_the_worst() -> None:
     evil = "<script>alert(1)</script>"
-    cases = tuple(events.JobCase(name=f"{evil}{number}") for number in range(3))
+    cases = tuple(JobCase(name=f"{evil}{number}") for number in range(3))
     talks = [scoring(0.5)] * 3
     run = Recorded(talks, talks, started={"cases": cases}, job=evil).loaded()
     page = document_of("html", run)
