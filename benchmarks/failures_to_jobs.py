@@ -22,7 +22,7 @@ import measure  # noqa: F401 (its environment and the load)
 from aiohttp import web
 
 from bioeval_tui.base.isolation import program_command
-from bioeval_tui.cli.options import find_run
+from bioeval_tui.cli.recorded_runs import find_run
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report.result import load_run
 

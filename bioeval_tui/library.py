@@ -29,8 +29,9 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import number
 from bioeval_tui.base.widths import padded
 from bioeval_tui.cli.headless import open_progress
-from bioeval_tui.cli.options import board, request_of
+from bioeval_tui.cli.options import board
 from bioeval_tui.cli.run import run as command
+from bioeval_tui.cli.run_options import request_of
 from bioeval_tui.evaluation.engine.event_loop import fair_loop
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.wiring.cluster import on_cluster

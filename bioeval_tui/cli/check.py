@@ -14,7 +14,8 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import plural
 from bioeval_tui.base.units import count
-from bioeval_tui.cli.options import JSON_LIST, with_options
+from bioeval_tui.cli.options import JSON_LIST
+from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.graphs import is_embedded

@@ -14,7 +14,7 @@ from bioeval_tui.base.errors import ExitCode, InputError, UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import plural
-from bioeval_tui.cli.options import complete_run
+from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.guards import NOT_LOOKED_FOR, GuardTotals, Hit, check_transcripts
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.masking import current

@@ -18,7 +18,8 @@ from bioeval_tui.base.streams import has_screen
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.widths import padded
-from bioeval_tui.cli.options import JSON_LIST, with_options
+from bioeval_tui.cli.options import JSON_LIST
+from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.sample.paths import agent_names, copy_samples, find_job, job_names, list_names
 

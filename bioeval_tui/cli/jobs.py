@@ -13,7 +13,8 @@ from bioeval_tui.base.files import below, write_named, write_whole
 from bioeval_tui.base.settings import Settings, env_file_hint
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.cli.options import OutputFile, complete_run, find_run
+from bioeval_tui.cli.options import OutputFile
+from bioeval_tui.cli.recorded_runs import complete_run, find_run
 from bioeval_tui.cli.schemas import schema_text
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice, read_cases
 from bioeval_tui.evaluation.wiring.cases_from_run import build_cases, is_unjudged

@@ -15,7 +15,7 @@ from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import number
 from bioeval_tui.cli.app import run_app
-from bioeval_tui.cli.options import complete_run
+from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.record.catalogue import find_recording, find_recordings
 from bioeval_tui.report.correction import draw

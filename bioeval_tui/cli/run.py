@@ -11,18 +11,15 @@ import click
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.streams import has_screen
-from bioeval_tui.cli.options import (
-    HEADLESS,
-    OPTIONS,
+from bioeval_tui.cli.gate_options import (
     THRESHOLDS,
     JsonFileCommand,
     add_gate_files_and_json,
     gate_files,
-    group_options,
-    request_of,
-    with_options,
     with_thresholds,
 )
+from bioeval_tui.cli.options import HEADLESS
+from bioeval_tui.cli.run_options import OPTIONS, group_options, request_of, with_options
 from bioeval_tui.cli.terminal import end_with_stdin
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 

@@ -23,15 +23,9 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.streams import has_screen
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import plural
-from bioeval_tui.cli.options import (
-    HEADLESS,
-    JOB_FILE,
-    JSON,
-    add_job_file,
-    complete_run,
-    find_run,
-    with_options,
-)
+from bioeval_tui.cli.options import HEADLESS, JOB_FILE, JSON, add_job_file
+from bioeval_tui.cli.recorded_runs import complete_run, find_run
+from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.evaluation.conversation.call_counts import Calls, total_calls
 from bioeval_tui.evaluation.conversation.sentinels import sentinel_contents
 from bioeval_tui.evaluation.engine.attach import sender_name

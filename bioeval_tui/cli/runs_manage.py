@@ -18,7 +18,8 @@ from bioeval_tui.base.errors import ExitCode, UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import plural
-from bioeval_tui.cli.options import add_job_file, complete_run, find_run
+from bioeval_tui.cli.options import add_job_file
+from bioeval_tui.cli.recorded_runs import complete_run, find_run
 from bioeval_tui.evaluation.conversation.intents import RECORD_TO, send_intent
 from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.jobs.loading import job_snapshot, load_job

@@ -21,20 +21,17 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.streams import keep_exit_code
 from bioeval_tui.base.terminal import print_json, print_json_piecewise, say
 from bioeval_tui.base.text import clean_line, plural
+from bioeval_tui.cli.gate_options import THRESHOLDS, add_gate_files, gate_files, with_thresholds
 from bioeval_tui.cli.options import (
     AGENT_RULES,
     AGENT_SIDE,
     AS_RECORDED,
     CALIBRATED_BY,
     JSON,
-    THRESHOLDS,
     OutputFile,
-    add_gate_files,
-    complete_run,
-    gate_files,
     options,
-    with_thresholds,
 )
+from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.wiring.resuming import rerun_offer
 from bioeval_tui.peers.prices import FILE_NAME, load_prices

@@ -13,7 +13,7 @@ from bioeval_tui.base.isolation import program_command
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.cli.options import complete_run
+from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.cli.terminal import code_of_signal
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.masking import rules_path

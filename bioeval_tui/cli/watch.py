@@ -18,7 +18,8 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.cli.app import show, view_opener
-from bioeval_tui.cli.options import OutputFile, complete_run
+from bioeval_tui.cli.options import OutputFile
+from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.record.catalogue import Catalogue, find_recording
