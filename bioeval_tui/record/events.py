@@ -170,7 +170,7 @@ def _matching(option: Option, text: str) -> str:
 class ImportedFrom(BaseModel):
     """The imported file of a run. `record` has its data about the whole that no other field has."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     format: str
     file: str
     sha256: str
@@ -574,7 +574,7 @@ class UserFault(BaseModel):
     `kind` is a guard's rule or one of the judge's kinds.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     kind: str
     message: Place
     quote: str
@@ -643,7 +643,7 @@ class Ending(BaseModel):
     an answer.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     kind: Literal["conversation_ended"] = "conversation_ended"
     reason: EndReason
     fault: Fault
@@ -683,7 +683,7 @@ class ConversationEnded(Ending, EventBase):
 class EvidenceQuoted(BaseModel):
     """A quotation from the transcript."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     quote: str
     message: Place | None = None
     """The number of the quoted message; null if the passage is not in the transcript."""
@@ -696,7 +696,7 @@ class TaskScored(BaseModel):
     undesired.
     """
 
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, defer_build=True)
     task: Place
     """Its number in the job, from 1."""
     title: str
@@ -829,7 +829,7 @@ class ScorePart(BaseModel):
     measured.
     """
 
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, allow_inf_nan=False, defer_build=True)
     name: Literal["timing", "task", "assertion"]
     weight: Number
     value: Number | None = None
@@ -917,7 +917,7 @@ class SentinelScored(BaseModel):
     right.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     sentinel: str
     task: Place
     met: bool
@@ -953,7 +953,7 @@ class ControlJudged(BaseModel):
     not reach.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     control: Control
     in_condition: ConditionName
     """The condition whose criteria were asked about."""
@@ -1045,7 +1045,7 @@ class Reviewed(EventBase):
 class Drawn(BaseModel):
     """A task that was sampled for review, with its position in the order and its stratum."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     condition: ConditionName
     trial: Trial
     task: Place

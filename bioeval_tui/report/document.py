@@ -45,7 +45,7 @@ class _Published(BaseModel):
     others with time, and these must not come out here by themselves.
     """
 
-    model_config = ConfigDict(extra="forbid", from_attributes=True)
+    model_config = ConfigDict(extra="forbid", from_attributes=True, defer_build=True)
 
 
 PART = Fields(
@@ -234,7 +234,7 @@ class ConditionResult(BaseModel):
     If there is only one trial, its fields (see ConversationDocument) are here, too.
     """
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", defer_build=True)
 
     score: Score
     """The mean over all trials; null if one of them could not be measured."""

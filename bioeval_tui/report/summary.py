@@ -85,7 +85,7 @@ class TagSummary:
 class Asking(BaseModel):
     """What the agent did to learn the facts, over all conversations of a condition."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     conversations: int
     questions: int | None

@@ -224,7 +224,7 @@ def _transcript(job: EvaluationJob, control: Control) -> tuple[TranscriptMessage
 class _Remembered(BaseModel):
     """What is kept of an exam."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
     judge: str
     controls: tuple[ControlJudged, ...] = Field(min_length=1)
 
