@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bioeval_tui.record.spans import AgentSpan, Meaning, meaning_of, outermost
+from bioeval_tui.record.agent_span import AgentSpan
+from bioeval_tui.record.spans import Meaning, meaning_of, outermost
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, paired, result_event
 
 

@@ -21,7 +21,8 @@ from bioeval_tui.base.peer_limits import MAX_TRACE, MOST_SPANS
 from bioeval_tui.base.text import plural
 from bioeval_tui.peers.traced_calls import traced_calls
 from bioeval_tui.record import events
-from bioeval_tui.record.spans import AgentSpan, absent_parents
+from bioeval_tui.record.agent_span import AgentSpan
+from bioeval_tui.record.spans import absent_parents
 
 Emit = Callable[..., object]
 """Records an event of the conversation, given its type and fields."""

@@ -21,13 +21,13 @@ from typing_extensions import TypedDict
 from bioeval_tui.base.settings import DEFAULT_MODEL
 from bioeval_tui.base.text import clean_line, compact_json, shorten
 from bioeval_tui.base.units import number
+from bioeval_tui.record.agent_span import AgentSpan
 from bioeval_tui.record.cases import MET_ABOVE, MOST_TRIALS, Case, JobCase, Trial
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
 from bioeval_tui.record.participants import Peer, Role
 from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.run_options import Kind, Option, kinds, tupled
-from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.statistics.means import reaches
 
 SCHEMA_VERSION = 2

@@ -1,4 +1,4 @@
-"""A span that an agent sent by OpenTelemetry, as stored in a recording, and its meaning.
+"""What the spans that an agent sent mean, and how those of an answer hang together.
 
 Meanings follow the GenAI semantic conventions of OpenTelemetry (`gen_ai.*`) and OpenInference.
 Other attributes are kept unchanged, and have no meaning here.
@@ -11,46 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import TYPE_CHECKING, Any, Literal
 
 from bioeval_tui.base.text import clean_line
 
+if TYPE_CHECKING:
+    from bioeval_tui.record.agent_span import AgentSpan
+
 SpanKind = Literal["tool", "model", "agent", "retrieval", "other"]
-TraceId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
-SpanId = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-Nanoseconds = Annotated[int, Field(ge=0, lt=2**64)]
-
-
-class AgentSpan(BaseModel):
-    """One span. Times are nanoseconds since 1970 by the agent's clock; ids are hexadecimal.
-
-    `parent_id` is empty for a span without a parent, `status` is `error` only where the agent said
-    so.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
-
-    trace_id: TraceId
-    span_id: SpanId
-    parent_id: SpanId | Literal[""] = ""
-    name: str
-    kind: str = ""
-    service: str = ""
-    scope: str = ""
-    start_ns: Nanoseconds
-    end_ns: Nanoseconds
-    status: Literal["unset", "ok", "error"] = "unset"
-    status_message: str = ""
-    attributes: dict[str, Any] = {}
-    events: tuple[dict[str, Any], ...] = ()
-    links: tuple[dict[str, Any], ...] = ()
-
-    @property
-    def duration_ms(self) -> float:
-        """How long it took, in milliseconds; never below 0."""
-        return max(0, self.end_ns - self.start_ns) / 1e6
 
 
 @dataclass(frozen=True, slots=True)

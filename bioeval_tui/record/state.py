@@ -16,6 +16,7 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.languages.segments import word_count
 from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.record import cases, events, score as composite
+from bioeval_tui.record.agent_span import AgentSpan
 from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.cases import Case, CaseKey
 from bioeval_tui.record.condition_names import Condition
@@ -32,7 +33,7 @@ from bioeval_tui.record.conditions import (
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.participants import Peer, Role, add_served
 from bioeval_tui.record.persona_facts import PersonaFacts
-from bioeval_tui.record.spans import AgentSpan, trace_tokens, was_cut_off
+from bioeval_tui.record.spans import trace_tokens, was_cut_off
 from bioeval_tui.record.warning_codes import NOT_CLEAN, STARTS_DIFFER
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]

@@ -54,7 +54,7 @@ from bioeval_tui.base.peer_limits import (
 )
 from bioeval_tui.base.text import clean_line, clean_value, parse_json, plural
 from bioeval_tui.peers.traces import Traces
-from bioeval_tui.record.spans import AgentSpan
+from bioeval_tui.record.agent_span import AgentSpan
 
 _ID_KEYS = {"traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id"}
 _STATUS = {trace_pb2.Status.STATUS_CODE_OK: "ok", trace_pb2.Status.STATUS_CODE_ERROR: "error"}

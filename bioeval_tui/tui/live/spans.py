@@ -13,7 +13,7 @@ from textual.widgets import Static
 from bioeval_tui.base.text import compact_json, plural, shorten
 from bioeval_tui.base.units import latency
 from bioeval_tui.base.widths import fitted, padded
-from bioeval_tui.record.spans import AgentSpan, absent_parents, meaning_of, ordered
+from bioeval_tui.record.spans import absent_parents, meaning_of, ordered
 from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
@@ -21,6 +21,7 @@ from bioeval_tui.tui.shared.cells import Cell, Tone, cut, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.agent_span import AgentSpan
     from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.state import ConversationState, MessageState, RunState
 

@@ -14,8 +14,6 @@ from textual.message import Message
 from textual.widgets import Static
 
 from bioeval_tui.base.units import number
-from bioeval_tui.report import rows
-from bioeval_tui.report.brief import make_brief
 from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
 from bioeval_tui.tui.shared.answer_block import AnswerBlock, enabled_keys
@@ -109,6 +107,10 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     """Return a line for each task with its mark in each condition; if `wide`, the brief above and
     the first assertions below.
     """
+    # what is drawn of a run loads the models of events, after the first paint
+    from bioeval_tui.report import rows
+    from bioeval_tui.report.brief import make_brief
+
     names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
     columns = [panels.column_width(names)] * len(names)
     head = [

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.tui.live.transcript.blocks import (
     Block,
     Choices,
@@ -19,6 +18,9 @@ from bioeval_tui.tui.live.transcript.blocks import (
     tail_blocks,
 )
 from bioeval_tui.tui.live.transcript.paint import Painter
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.state import ConversationState, MessageState
 
 
 class Heights:
