@@ -8,7 +8,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,16 +17,17 @@ from bioeval_tui.base.files import write_private
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.cli.app import show, view_opener
+from bioeval_tui.cli.app import show
 from bioeval_tui.cli.options import OutputFile
 from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.record.catalogue import Catalogue, find_recording
-from bioeval_tui.record.replay import reading_times, replay_times
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
+
+if TYPE_CHECKING:
+    from bioeval_tui.evaluation.engine.interface import RunView
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -91,8 +92,17 @@ def _show(settings: Settings, path: Path, *, speed: float | None = None) -> int:
     """Attach to the run if it is in progress, otherwise replay it; return the exit code."""
     need_terminal(f"`bioeval-tui runs show {path.stem}` prints the score card")
 
-    view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)
-    show(AppServices(settings), view_opener(view), "leave")
+    services = AppServices(settings)
+
+    def open_view() -> RunView:
+        # it loads the models of events, which the first paint does not need
+        from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
+
+        if is_live(path) and speed is None:
+            return FollowedRun(path)
+        return ReplayedRun(path, speed)
+
+    show(services, lambda: services.in_thread(open_view), "leave")
     return ExitCode.OK
 
 
@@ -114,6 +124,7 @@ def write_replay(
         UsageError: the size or theme is invalid, or a file cannot be written.
     """
     # Only for a file: the live screen opens without loading these.
+    from bioeval_tui.record.replay import reading_times, replay_times
     from bioeval_tui.report.result import load_run
     from bioeval_tui.tui.casting import asciicast, player, replay_frames
 
