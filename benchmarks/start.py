@@ -4,7 +4,7 @@ a bare Textual app.
     uv run python benchmarks/start.py            # a minute
 
 First paint is from starting the process in a pseudo-terminal of 160×45 until the title of its first
-screen came out; for `demo`, whose title comes with its second paint, until its introduction did. The
+screen came out; for `demo`, whose title comes with its second paint, until its introduction. The
 processor time of a first paint is that of the process alone, without an engine that it may have
 started.
 """
