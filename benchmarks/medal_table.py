@@ -33,7 +33,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.grading import report_rows
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import MedalRow
+from bioeval_tui.tui.grading_items import MedalRow
 from bioeval_tui.tui.medals.medals import MedalsScreen
 
 SIZE = (160, 45)

@@ -58,7 +58,7 @@ from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import effect_words, spread_words
 from bioeval_tui.report.summary import ConditionSummary, Summary, held_conditions, summarise_runs
-from bioeval_tui.sample.paths import find_job
+from bioeval_tui.sample.named import find_job
 from bioeval_tui.statistics.paired_differences import Difference, Direction
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.graphs import is_embedded
-from bioeval_tui.sample.paths import find_job
+from bioeval_tui.sample.named import find_job
 
 
 @click.command(

@@ -32,7 +32,7 @@ from bioeval_tui.grade.tasks.task import default_data_dir, own_folder
 from bioeval_tui.grade.validation import Diagnosis, validation_of
 from bioeval_tui.report.answer import answer_grading, answer_medals
 from bioeval_tui.report.formats.console import print_answer
-from bioeval_tui.sample.paths import find_list, find_submission
+from bioeval_tui.sample.named import find_list, find_submission
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch.feeding import Backend

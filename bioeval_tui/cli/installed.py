@@ -21,7 +21,7 @@ from bioeval_tui.base.widths import padded
 from bioeval_tui.cli.options import JSON_LIST
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.evaluation.engine.interface import RunRequest
-from bioeval_tui.sample.paths import agent_names, copy_samples, find_job, job_names, list_names
+from bioeval_tui.sample.named import agent_names, copy_samples, find_job, job_names, list_names
 
 
 @click.command(

@@ -22,7 +22,7 @@ from bioeval_tui.report.correction import draw
 from bioeval_tui.report.result import load_run
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import ReviewSource
+from bioeval_tui.tui.review_items import ReviewSource
 
 
 @click.command(

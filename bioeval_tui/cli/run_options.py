@@ -13,7 +13,7 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.cli.options import board, options
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.record.run_options import Kind, held_value, kinds
-from bioeval_tui.sample.paths import find_job
+from bioeval_tui.sample.named import find_job
 
 
 class GivenOnce(click.Option):

@@ -25,7 +25,7 @@ from bioeval_tui.base.errors import BioevalError, StorageError
 from bioeval_tui.base.text import home_relative, listed
 from bioeval_tui.record.masking import current, masked, masking
 from bioeval_tui.tui import keys
-from bioeval_tui.tui.items import cannot_run
+from bioeval_tui.tui.job_items import cannot_run
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import BaseScreen, is_going
 from bioeval_tui.tui.shared.dialogs import Dialog
@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.findings import Gain
     from bioeval_tui.tui.data.services import AppServices
-    from bioeval_tui.tui.items import ReviewSource
     from bioeval_tui.tui.jobs import JobsScreen
     from bioeval_tui.tui.live.live import LiveScreen
+    from bioeval_tui.tui.review_items import ReviewSource
     from bioeval_tui.tui.runs.batch_view import Glance
     from bioeval_tui.tui.runs.grid import GridScreen
     from bioeval_tui.tui.runs.runs import RunsScreen

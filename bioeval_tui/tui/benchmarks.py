@@ -28,7 +28,7 @@ from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.base.units import duration
 from bioeval_tui.base.widths import padded
 from bioeval_tui.statistics.means import median
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRow
+from bioeval_tui.tui.grading_items import BenchmarkDetail, BenchmarkItem, Board, MedalRow
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown
 from bioeval_tui.tui.live.transcript.paint import markdown_styles

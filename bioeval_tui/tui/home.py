@@ -19,7 +19,6 @@ from textual.widget import Widget
 
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.text import plural
-from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.sample.paths import DEMO_JOB, GUESSING, sample_jobs
 from bioeval_tui.tui.home_entries import (
     HOW,
@@ -30,8 +29,8 @@ from bioeval_tui.tui.home_entries import (
     recent,
     trends,
 )
-from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.answer_block import step_keys
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
@@ -47,7 +46,7 @@ from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, Labelled
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
     from bioeval_tui.record.runs import CataloguedRun
-    from bioeval_tui.tui.items import JobItem
+    from bioeval_tui.tui.job_items import JobItem
     from bioeval_tui.tui.runs.runs_view import RunPreview
 
 REFRESH_S = 2.0
@@ -333,6 +332,9 @@ class HomeScreen(RefreshedScreen):
         services = program.services
         match entry.does:
             case "sample":
+                # the first paint does not need the options of a run
+                from bioeval_tui.evaluation.engine.interface import RunRequest
+
                 request = RunRequest(
                     jobs=(sample_jobs() / DEMO_JOB,),
                     models=(GUESSING,),

@@ -43,7 +43,7 @@ from bioeval_tui.tui.shared.cells import (
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
     from bioeval_tui.record.runs import CataloguedRun
-    from bioeval_tui.tui.items import JobItem
+    from bioeval_tui.tui.job_items import JobItem
     from bioeval_tui.tui.runs.runs_view import RunPreview
 
 RECENT, NEXT, PROBLEMS = 12, 5, 8

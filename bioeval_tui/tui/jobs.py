@@ -21,8 +21,9 @@ from textual.widget import Widget
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.base.units import number, when
-from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
-from bioeval_tui.tui.items import JobItem, cannot_run
+from bioeval_tui.sample.named import plugin_jobs
+from bioeval_tui.sample.paths import sample_jobs
+from bioeval_tui.tui.job_items import JobItem, cannot_run
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import switch_focus
 from bioeval_tui.tui.shared.cells import Cell, bulleted, spark

@@ -20,7 +20,7 @@ from bioeval_tui.tui.data.services import AppServices
 if TYPE_CHECKING:
     from bioeval_tui.base.settings import Settings
     from bioeval_tui.evaluation.engine.interface import Intent, RunView
-    from bioeval_tui.tui.items import ReviewItem, ReviewSource
+    from bioeval_tui.tui.review_items import ReviewItem, ReviewSource
 
 REFUSED = "this session is read-only: it shows recordings"
 

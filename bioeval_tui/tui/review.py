@@ -21,10 +21,10 @@ from bioeval_tui.base.text import upper_first
 from bioeval_tui.record.masking import NO_REVIEWS, masking
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.tui import review_view
-from bioeval_tui.tui.items import ItemId, NewReview, ReviewItem, ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.medals.medal_card import MedalCard
+from bioeval_tui.tui.review_items import ItemId, NewReview, ReviewItem, ReviewSource
 from bioeval_tui.tui.review_view import ReviewDialog
 from bioeval_tui.tui.shared.base import RefreshedScreen, switch_focus, unreadable
 from bioeval_tui.tui.shared.cells import Cell, Line, brief_head, left, right, who_and_what, wrapped

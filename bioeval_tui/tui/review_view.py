@@ -24,9 +24,9 @@ from bioeval_tui.grade.tally import standing_of
 from bioeval_tui.record import reviews
 from bioeval_tui.record.condition_names import published_title
 from bioeval_tui.report.messages import plain
-from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS
+from bioeval_tui.tui.review_items import NewReview, ReviewItem
 from bioeval_tui.tui.shared.cells import Cell, Line, fitted_condition
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 

@@ -26,7 +26,7 @@ from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
-from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.job_items import JobItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.run_form import ALL, CHOICES, RunForm, form_choices
 from bioeval_tui.tui.runs.runs_view import preview

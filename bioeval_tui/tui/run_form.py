@@ -16,7 +16,7 @@ from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.record.condition_names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT, recorded_options
-from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.job_items import JobItem
 from bioeval_tui.tui.shared.editor import job_file
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from aiohttp import web
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.languages.speech import split_sentences
-from bioeval_tui.sample.paths import find_job
+from bioeval_tui.sample.named import find_job
 from tests.integration.program import run
 from tests.servers.openai_server import Answer, OpenAIServer, say
 from tests.servers.rest_agent import RestAgentServer

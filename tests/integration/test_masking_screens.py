@@ -24,7 +24,8 @@ from bioeval_tui.report.comparison import compare
 from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import MedalRow, NewReview, ReviewSource
+from bioeval_tui.tui.grading_items import MedalRow
+from bioeval_tui.tui.review_items import NewReview, ReviewSource
 from bioeval_tui.tui.runs.runs_view import preview
 from tests.forked import fork_templates
 from tests.integration.marked import NAME, RULES, leaks

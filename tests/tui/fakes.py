@@ -33,15 +33,9 @@ from bioeval_tui.report.findings import (
     TooFewForEffect,
     Trials,
 )
-from bioeval_tui.tui.items import (
-    BenchmarkDetail,
-    BenchmarkItem,
-    JobItem,
-    MedalRow,
-    NewReview,
-    ReviewItem,
-    ReviewSource,
-)
+from bioeval_tui.tui.grading_items import BenchmarkDetail, BenchmarkItem, MedalRow
+from bioeval_tui.tui.job_items import JobItem
+from bioeval_tui.tui.review_items import NewReview, ReviewItem, ReviewSource
 from bioeval_tui.tui.run_form import RunForm
 from bioeval_tui.tui.runs.batch_view import Glance
 from bioeval_tui.tui.runs.runs_view import RunPreview

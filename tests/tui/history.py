@@ -19,7 +19,8 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.runs import CataloguedRun, Status
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import Comparison, compare
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, JobItem
+from bioeval_tui.tui.grading_items import BenchmarkDetail, BenchmarkItem, Board
+from bioeval_tui.tui.job_items import JobItem
 from tests.unit.report.recorded import Recorded, Talk
 
 JOB_TEXT = """\

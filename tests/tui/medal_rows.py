@@ -7,7 +7,7 @@ from datetime import datetime
 
 from bioeval_tui.grade.task_report import ReportExtra
 from bioeval_tui.grading import TaskReport
-from bioeval_tui.tui.items import MedalRow
+from bioeval_tui.tui.grading_items import MedalRow
 
 
 def board(size: int, worst: float, best: float) -> tuple[float, ...]:

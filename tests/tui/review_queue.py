@@ -15,7 +15,8 @@ from bioeval_tui.record.overlay import Overlay
 from bioeval_tui.record.reviews import fold_reviews
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.data.reviews import run_items
-from bioeval_tui.tui.items import ItemId, MedalRow, ReviewItem
+from bioeval_tui.tui.grading_items import MedalRow
+from bioeval_tui.tui.review_items import ItemId, ReviewItem
 
 
 def task_queue(events: Sequence[RunEvent] | None = None) -> Any:

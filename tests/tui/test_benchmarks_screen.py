@@ -26,7 +26,7 @@ from textual.widgets import Input
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.grade.validation import Validation
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.items import BenchmarkDetail
+from bioeval_tui.tui.grading_items import BenchmarkDetail
 
 
 def given(**options: object) -> FakeServices:

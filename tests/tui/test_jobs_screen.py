@@ -43,7 +43,7 @@ from bioeval_tui.evaluation.wiring.doctor import ComponentState
 from bioeval_tui.jobs.template import ASKS_FIRST, Answers
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.job_items import JobItem
 
 
 def own(*samples: str) -> list[JobItem]:

@@ -21,7 +21,7 @@ from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.validation import Validation
 from bioeval_tui.grading import Uncertainty
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.items import MedalRow
+from bioeval_tui.tui.grading_items import MedalRow
 
 
 def head_of(app: BioevalApp) -> str:

@@ -20,7 +20,7 @@ from bioeval_tui.record.events import Reviewed
 from bioeval_tui.record.reviews import fold_reviews, reviewed_score
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.items import ItemId, ReviewItem
+from bioeval_tui.tui.review_items import ItemId, ReviewItem
 from bioeval_tui.tui.review_view import prefixes
 
 OVERRIDE = ("S", *".8", "down", "y", "enter")

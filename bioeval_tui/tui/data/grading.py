@@ -44,7 +44,7 @@ from bioeval_tui.grade.tasks.prepare import remove_drafts
 from bioeval_tui.grade.validation import Validation, validation_of
 from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.report.reviews import reports_folder, submission_key
-from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRow
+from bioeval_tui.tui.grading_items import BenchmarkDetail, BenchmarkItem, Board, MedalRow
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome

@@ -24,8 +24,9 @@ from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.jobs.template import Answers, job_text
 from bioeval_tui.record.masking import masked
-from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
-from bioeval_tui.tui.items import JobItem
+from bioeval_tui.sample.named import plugin_jobs
+from bioeval_tui.sample.paths import sample_jobs
+from bioeval_tui.tui.job_items import JobItem
 
 if TYPE_CHECKING:
     from bioeval_tui.jobs.models import EvaluationJob

@@ -43,7 +43,8 @@ from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
 from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.report.run import reason_of
 from bioeval_tui.tui.data.grading import read_rows
-from bioeval_tui.tui.items import ItemId, Judgement, MedalRow, NewReview, ReviewItem, ReviewSource
+from bioeval_tui.tui.grading_items import MedalRow
+from bioeval_tui.tui.review_items import ItemId, Judgement, NewReview, ReviewItem, ReviewSource
 
 
 class ReviewDesk:

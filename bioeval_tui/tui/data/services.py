@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bioeval_tui.base.errors import StorageError
 from bioeval_tui.base.files import below, private_dir, read_small, write_whole
-from bioeval_tui.evaluation.engine.interface import EngineSpec, RunRequest, spec_of
 from bioeval_tui.record.masking import masked
 
 if TYPE_CHECKING:
     from bioeval_tui.base.settings import Settings
     from bioeval_tui.evaluation.engine.attach import FollowedRun
-    from bioeval_tui.evaluation.engine.interface import Resolved, RunView
+    from bioeval_tui.evaluation.engine.interface import EngineSpec, Resolved, RunRequest, RunView
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
     from bioeval_tui.grade.explaining.sections import Section
     from bioeval_tui.grade.runs import Runs
@@ -31,9 +30,7 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.data.job_list import JobList
     from bioeval_tui.tui.data.reviews import ReviewDesk
     from bioeval_tui.tui.data.run_list import RunList
-    from bioeval_tui.tui.items import (
-        MedalRow,
-    )
+    from bioeval_tui.tui.grading_items import MedalRow
 
 
 Made = TypeVar("Made")
@@ -185,6 +182,8 @@ class AppServices:
         return await asyncio.shield(starting)
 
     def _start(self, request: RunRequest) -> FollowedRun:
+        from bioeval_tui.evaluation.engine.interface import spec_of
+
         request = self._add_options(request)
         spec = spec_of(request, self.settings.runs_dir)
         view: FollowedRun = self._engines.start_batch(spec, self.settings)[0]

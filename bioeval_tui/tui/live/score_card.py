@@ -21,11 +21,11 @@ from bioeval_tui.base.units import signed
 from bioeval_tui.report.result import RunResult, result_of, reviewed
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.since import changes_since_run, previous_run
-from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
+from bioeval_tui.tui.review_items import ReviewSource
 from bioeval_tui.tui.shared.answer_block import AnswerBlock
 from bioeval_tui.tui.shared.cells import Cell, left, paint, paint_lines, right, spread
 from bioeval_tui.tui.shared.dialogs import Dialog

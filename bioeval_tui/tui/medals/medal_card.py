@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.report.findings import StepAction
-    from bioeval_tui.tui.items import MedalRow
+    from bioeval_tui.tui.grading_items import MedalRow
     from bioeval_tui.tui.shared.program import Program
 
 AROUND = 2

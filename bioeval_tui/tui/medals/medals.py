@@ -24,9 +24,10 @@ from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.grade.tally import standing_of
 from bioeval_tui.grade.validation import Validation
 from bioeval_tui.report.formats.registry import Format
-from bioeval_tui.tui.items import MedalRow, ReviewSource
+from bioeval_tui.tui.grading_items import MedalRow
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals import medals_view
+from bioeval_tui.tui.medals.export_dialog import ExportDialog
 from bioeval_tui.tui.medals.medal_card import (
     MedalCard,
     MedalDetail,
@@ -37,10 +38,11 @@ from bioeval_tui.tui.medals.medal_card import (
     row_answer,
 )
 from bioeval_tui.tui.medals.tables import Agents, GradedFeed, Submissions
+from bioeval_tui.tui.review_items import ReviewSource
 from bioeval_tui.tui.shared.answer_block import AnswerBlock, answer_lines
 from bioeval_tui.tui.shared.base import AtRest, BaseScreen
 from bioeval_tui.tui.shared.cells import Cell
-from bioeval_tui.tui.shared.dialogs import ExportDialog, PathDialog, Tell, WorkDialog
+from bioeval_tui.tui.shared.dialogs import PathDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.editor import edit
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied

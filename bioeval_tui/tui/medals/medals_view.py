@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport
     from bioeval_tui.record.events import Mark
     from bioeval_tui.record.reviews import Opinions
-    from bioeval_tui.tui.items import MedalRow
+    from bioeval_tui.tui.grading_items import MedalRow
 
 
 MEDALS: dict[Standing, Cell] = {

@@ -49,7 +49,7 @@ from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
-    from bioeval_tui.tui.items import MedalRow
+    from bioeval_tui.tui.grading_items import MedalRow
     from bioeval_tui.tui.shared.base import BaseScreen
 
 

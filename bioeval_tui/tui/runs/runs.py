@@ -15,9 +15,9 @@ from textual.widget import Widget
 
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.text import home_relative, plural
-from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.replay_bar import ReplayDialog
+from bioeval_tui.tui.review_items import ReviewSource
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.answer_block import step_keys
 from bioeval_tui.tui.shared.cells import Cell

@@ -9,7 +9,6 @@ import shlex
 from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 from urllib.parse import unquote, urlsplit
@@ -33,9 +32,8 @@ from textual.widgets import Input, Static
 from textual.worker import Worker
 
 from bioeval_tui.base.errors import BioevalError
-from bioeval_tui.base.text import clean_line, home_relative, plural
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import duration
-from bioeval_tui.report.formats.registry import Format, named_format
 from bioeval_tui.tui.keys import bindings, set_keys
 from bioeval_tui.tui.shared.base import AnyScreen, Result
 from bioeval_tui.tui.shared.cells import Cell, paint
@@ -495,31 +493,6 @@ def pasted_path(text: str) -> str:
         except ValueError:
             return text
     return text
-
-
-class ExportDialog(Dialog[Format]):
-    """Returns the format; None if the dialog was closed."""
-
-    NAME: ClassVar[str] = "Export"
-    HEADING: ClassVar[str] = "Export the table"
-    BINDINGS: ClassVar[list[BindingType]] = bindings("export")
-    DEFAULT_CSS = """
-    ExportDialog > .dialog--box { width: 64; }
-    """
-
-    def __init__(self, rows: int, folder: Path) -> None:
-        super().__init__()
-        self._rows = rows
-        self._folder = folder
-
-    def compose_body(self) -> Iterable[Widget]:
-        """Explain which files are written, and where."""
-        sentence = f"{plural(self._rows, 'row')} as shown, into {home_relative(self._folder)}"
-        yield Static(Content(sentence), markup=False)
-
-    def action_choose(self, name: str) -> None:
-        """Close with the format."""
-        self.dismiss(named_format(name))
 
 
 Tell = Callable[[str], None]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.findings import Gain
     from bioeval_tui.tui.data.services import AppServices
-    from bioeval_tui.tui.items import ReviewSource
+    from bioeval_tui.tui.review_items import ReviewSource
     from bioeval_tui.tui.runs.batch_view import Glance
     from bioeval_tui.tui.shared.cells import Cell
 

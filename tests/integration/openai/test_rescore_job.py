@@ -31,7 +31,7 @@ from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.tui.data.grading import Grading
 from bioeval_tui.tui.data.reviews import ReviewDesk
-from bioeval_tui.tui.items import NewReview, ReviewSource
+from bioeval_tui.tui.review_items import NewReview, ReviewSource
 from tests.command import call
 from tests.documents import document_of
 from tests.servers import openai_server as srv

@@ -21,7 +21,7 @@ from bioeval_tui.report.agreement import agreement_report, label_tasks, rated_ta
 from bioeval_tui.report.correction import corrections, draw, last_draw, progress
 from bioeval_tui.report.result import load_run
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import ReviewSource
+from bioeval_tui.tui.review_items import ReviewSource
 from tests.command import call
 from tests.unit.report.recorded import import_scores
 

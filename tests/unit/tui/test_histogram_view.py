@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 from medal_rows import board, graded
 
-from bioeval_tui.tui.items import MedalRow
+from bioeval_tui.tui.grading_items import MedalRow
 from bioeval_tui.tui.medals import histogram_view
 from bioeval_tui.tui.medals.histogram_view import TONES, Histogram, histogram
 

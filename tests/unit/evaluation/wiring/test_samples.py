@@ -11,14 +11,8 @@ import pytest
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.sample.paths import (
-    copy_samples,
-    find_job,
-    find_list,
-    find_submission,
-    sample_jobs,
-    sample_submissions,
-)
+from bioeval_tui.sample.named import copy_samples, find_job, find_list, find_submission
+from bioeval_tui.sample.paths import sample_jobs, sample_submissions
 from tests.command import call
 
 TASK = "oncology/breast-cancer"

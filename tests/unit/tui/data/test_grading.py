@@ -17,7 +17,7 @@ from bioeval_tui.grade.runs import find_runs
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.sample.paths import sample_submissions
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import MedalRow
+from bioeval_tui.tui.grading_items import MedalRow
 from bioeval_tui.tui.medals.medals_view import MedalTable
 from tests.command import call
 from tests.forked import fork_templates

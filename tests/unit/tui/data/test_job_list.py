@@ -18,7 +18,7 @@ from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.runs import LiveInfo, process_start, write_live
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import JobItem
+from bioeval_tui.tui.job_items import JobItem
 from bioeval_tui.tui.shared.editor import edit
 from tests.unit.report.recorded import START, Recorded, Talk, scoring
 

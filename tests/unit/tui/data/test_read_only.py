@@ -22,8 +22,8 @@ from bioeval_tui.tui.data.job_list import JobList
 from bioeval_tui.tui.data.reviews import ReviewDesk
 from bioeval_tui.tui.data.run_list import RunList
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.read_only import REFUSED, ReadOnlyApp, ReadOnlyServices
+from bioeval_tui.tui.review_items import ReviewSource
 from bioeval_tui.tui.runs.runs_view import preview
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "demo-run.jsonl"

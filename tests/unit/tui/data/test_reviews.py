@@ -21,7 +21,8 @@ from bioeval_tui.record.reviews import reviewed_mark
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.report.result import load_run
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.items import MedalRow, NewReview, ReviewItem, ReviewSource
+from bioeval_tui.tui.grading_items import MedalRow
+from bioeval_tui.tui.review_items import NewReview, ReviewItem, ReviewSource
 from tests.command import call
 from tests.unit.record.test_versions import GOLDEN
 
