@@ -30,6 +30,9 @@ BATCH = (
 )
 LIST = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.base.settings"
 MODELS = {"pydantic.main", "jinja2"}
+HOME = "import bioeval_tui.cli.app, bioeval_tui.tui.home"
+OPTIONS = {"bioeval_tui.record.run_options", "bioeval_tui.report.formats.registry"}
+SIGNED_RANKS = "import bioeval_tui.statistics.p_values as p; p.signed_rank_p([0.1, 0.2, -0.3])"
 LOADS: dict[str, tuple[str, Set[str], Set[str]]] = {
     "the command line": ("import bioeval_tui.cli.main", HEAVY, set()),
     "the library": ("import bioeval_tui.library", HEAVY, set()),
@@ -55,6 +58,18 @@ LOADS: dict[str, tuple[str, Set[str], Set[str]]] = {
         HEAVY,
         set(),
     ),
+    "the first paint of Home": (HOME, {*MODELS, *OPTIONS, "bioeval_tui.plugins"}, set()),
+    "the first paint of a run or its replay": (
+        "import bioeval_tui.cli.show_demo, bioeval_tui.cli.watch, bioeval_tui.tui.live.live",
+        {*MODELS, "bioeval_tui.report.findings"},
+        set(),
+    ),
+    "check": (
+        "import bioeval_tui.cli.check",
+        {"bioeval_tui.record.events", "bioeval_tui.record.catalogue", "bioeval_tui.protocols"},
+        set(),
+    ),
+    "the signed-rank test": (SIGNED_RANKS, {"scipy"}, set()),
     "the list of runs": (LIST, {*MODELS, "asyncio"}, set()),
     "the help of run": ("import bioeval_tui.cli.run", {"pydantic", "jinja2"}, set()),
 }

@@ -13,7 +13,7 @@ from rich.style import Style
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.cli.watch import write_replay
+from bioeval_tui.cli.write_replay import write_replay
 from bioeval_tui.record.events import MessageCompleted
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask

@@ -294,8 +294,7 @@ class Conversations(Vertical):
         if state is None:
             return
         # what is drawn of a run loads the models of events, after the first paint
-        from bioeval_tui.report import rows
-        from bioeval_tui.report.brief import make_brief
+        from bioeval_tui.report import brief, rows
 
         for frame in self.frames.values():
             active = frame.condition == self.watched.condition
@@ -303,7 +302,7 @@ class Conversations(Vertical):
                 heads_view.head(state, frame.condition, trial, self.watched.link.now), active
             )
             if state.started is not None and frame.is_empty:
-                frame.show_brief(make_brief(state, state.started, trial))
+                frame.show_brief(brief.make_brief(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
             frame.transcript.mark_parting(parting)

@@ -363,11 +363,10 @@ def banner(state: RunState, link: LinkState, failure: str, now: datetime | None)
     unclean = next((w for w in _warnings(state) if w.code in NOT_CLEAN), None)
     if unclean is not None:
         # the sentences of all findings, for which the first paint does not wait
-        from bioeval_tui.report.findings import NoUplift
-        from bioeval_tui.report.sentences import sentence
+        from bioeval_tui.report import findings, sentences
 
-        finding = NoUplift(state.cleanness, unclean.message, not state.only_condition)
-        return f"! {upper_first(sentence(finding))}."
+        finding = findings.NoUplift(state.cleanness, unclean.message, not state.only_condition)
+        return f"! {upper_first(sentences.sentence(finding))}."
     if state.ended is None and state.warnings and now is not None:
         newest = state.warnings[-1]
         if (now - newest.at).total_seconds() < NEWS_S:

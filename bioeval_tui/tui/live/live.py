@@ -344,19 +344,16 @@ class LiveScreen(BaseScreen):
         """Show what is tested: it stays while conversations fill the screen."""
         if state.started is not None:
             # what is drawn of a run loads the models of events, after the first paint
-            from bioeval_tui.report.brief import make_brief
+            from bioeval_tui.report import brief as briefs, findings, sentences
 
-            brief = make_brief(state, state.started, self.watched.trial)
+            brief = briefs.make_brief(state, state.started, self.watched.trial)
             if not self.has_class("-tall"):
                 self.query_one("#brief", Labelled).show(who_and_what(brief))
                 return
             lines = brief_head(brief)
             if state.ended is None:
-                from bioeval_tui.report.findings import StillUnfinished
-                from bioeval_tui.report.sentences import sure
-
-                how = sure(
-                    StillUnfinished(0, 0),
+                how = sentences.sure(
+                    findings.StillUnfinished(0, 0),
                     rehearsal=brief.rehearsal,
                     judged_by_rules=brief.judged_by_rules,
                 )

@@ -224,23 +224,18 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
     # Without shared criteria no difference will come, so there is nothing to wait for.
     if is_waiting and not criteria_of_trial.is_nothing:
         return [Cell("once both ended", "quiet")]
-    return difference_cells(trial_difference(state, trial), shared, brief=True)
+    return difference_cells(trial_difference(state, trial), shared)
 
 
-def difference_cells(
-    difference: float | None, shared: Shared | None, *, brief: bool = False
-) -> list[Cell]:
-    """Return supplied − withheld, and what it rests on if not on everything that is scored."""
+def difference_cells(difference: float | None, shared: Shared | None) -> list[Cell]:
+    """Return supplied − withheld, and that it rests on what both share, if not on everything that
+    is scored.
+    """
     if shared is None:
         return [uplift_cell(difference)]
     if shared.is_nothing:
         return [Cell("none claimed: own criteria", "quiet")]
-    from bioeval_tui.report.sentences import shared_words
-
-    basis = shared_words(shared)
-    if brief:
-        basis = "what both share"
-    return [uplift_cell(difference), Cell(f"  on {basis}", "quiet")]
+    return [uplift_cell(difference), Cell("  on what both share", "quiet")]
 
 
 class Panel(Vertical):

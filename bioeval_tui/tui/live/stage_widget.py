@@ -108,8 +108,7 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     the first assertions below.
     """
     # what is drawn of a run loads the models of events, after the first paint
-    from bioeval_tui.report import rows
-    from bioeval_tui.report.brief import make_brief
+    from bioeval_tui.report import brief as briefs, rows
 
     names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
     columns = [panels.column_width(names)] * len(names)
@@ -120,7 +119,7 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     talks = rows.trial_talks(state, trial)
     lines: list[Content] = []
     if state.started is not None and wide:
-        brief = make_brief(state, state.started, trial)
+        brief = briefs.make_brief(state, state.started, trial)
         about = [
             [Cell(brief.topic_words, "strong")],
             [Cell("agent  ", "quiet"), Cell(brief.agent_words)],
