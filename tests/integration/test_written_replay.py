@@ -70,7 +70,7 @@ def test_a_written_replay_shows_the_screen_at_every_marker(
         drawn.extend(await frames(*asked))  # type: ignore[arg-type]
         return drawn
 
-    monkeypatch.setattr("bioeval_tui.tui.casting.replay_frames", kept)
+    monkeypatch.setattr("bioeval_tui.cli.write_replay.replay_frames", kept)
     cast, page = written(tmp_path)
     header, *lines = cast.read_text(encoding="utf-8").splitlines()
     assert json.loads(header)["version"] == 3
