@@ -59,11 +59,6 @@ LOADS: dict[str, tuple[str, Set[str], Set[str]]] = {
         set(),
     ),
     "the first paint of Home": (HOME, {*MODELS, *OPTIONS, "bioeval_tui.plugins"}, set()),
-    "the first paint of a run or its replay": (
-        "import bioeval_tui.cli.show_demo, bioeval_tui.cli.watch, bioeval_tui.tui.live.live",
-        {*MODELS, "bioeval_tui.report.findings"},
-        set(),
-    ),
     "check": (
         "import bioeval_tui.cli.check",
         {"bioeval_tui.record.events", "bioeval_tui.record.catalogue", "bioeval_tui.protocols"},

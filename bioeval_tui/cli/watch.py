@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.cli.app import show
+from bioeval_tui.cli.app import show, view_opener
 from bioeval_tui.cli.options import OutputFile
 from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.cli.terminal import need_terminal
+from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.tui.data.services import AppServices
-
-if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.interface import RunView
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -86,16 +84,6 @@ def replay(
 def _show(settings: Settings, path: Path, *, speed: float | None = None) -> int:
     """Attach to the run if it is in progress, otherwise replay it; return the exit code."""
     need_terminal(f"`bioeval-tui runs show {path.stem}` prints the score card")
-
-    services = AppServices(settings)
-
-    def open_view() -> RunView:
-        # it loads the models of events, which the first paint does not need
-        from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
-
-        if is_live(path) and speed is None:
-            return FollowedRun(path)
-        return ReplayedRun(path, speed)
-
-    show(services, lambda: services.in_thread(open_view), "leave")
+    view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)
+    show(AppServices(settings), view_opener(view), "leave")
     return ExitCode.OK

@@ -17,6 +17,8 @@ from textual.widget import Widget
 
 from bioeval_tui.base.text import plural
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
+from bioeval_tui.report import rows
+from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.messages import passage_pattern
 from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.heads_view import Head
@@ -29,7 +31,6 @@ from bioeval_tui.tui.shared.wrapped_lines import Labelled
 if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
-    from bioeval_tui.report.brief import Brief
     from bioeval_tui.tui.live.feed import ConversationChange, Watched
     from bioeval_tui.tui.shared.program import Program
 
@@ -293,16 +294,13 @@ class Conversations(Vertical):
         state, trial = self.watched.state, self.watched.trial
         if state is None:
             return
-        # what is drawn of a run loads the models of events, after the first paint
-        from bioeval_tui.report import brief, rows
-
         for frame in self.frames.values():
             active = frame.condition == self.watched.condition
             frame.show_head(
                 heads_view.head(state, frame.condition, trial, self.watched.link.now), active
             )
             if state.started is not None and frame.is_empty:
-                frame.show_brief(brief.make_brief(state, state.started, trial))
+                frame.show_brief(make_brief(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
             frame.transcript.mark_parting(parting)

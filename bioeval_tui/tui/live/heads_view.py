@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from bioeval_tui.base.text import plural, upper_first
 from bioeval_tui.base.units import clock, duration, latency_short, number
 from bioeval_tui.record.warning_codes import NOT_CLEAN
+from bioeval_tui.report.findings import NoUplift
+from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone
 
 if TYPE_CHECKING:
@@ -362,11 +364,8 @@ def banner(state: RunState, link: LinkState, failure: str, now: datetime | None)
         return f"! Could not be measured: {state.ended.detail or 'the run failed'}"
     unclean = next((w for w in _warnings(state) if w.code in NOT_CLEAN), None)
     if unclean is not None:
-        # the sentences of all findings, for which the first paint does not wait
-        from bioeval_tui.report import findings, sentences
-
-        finding = findings.NoUplift(state.cleanness, unclean.message, not state.only_condition)
-        return f"! {upper_first(sentences.sentence(finding))}."
+        finding = NoUplift(state.cleanness, unclean.message, not state.only_condition)
+        return f"! {upper_first(sentence(finding))}."
     if state.ended is None and state.warnings and now is not None:
         newest = state.warnings[-1]
         if (now - newest.at).total_seconds() < NEWS_S:

@@ -15,6 +15,9 @@ from textual.widgets import Static
 
 from bioeval_tui.base.text import plural
 from bioeval_tui.record.participants import SPEAKERS
+from bioeval_tui.report.brief import make_brief
+from bioeval_tui.report.findings import StillUnfinished
+from bioeval_tui.report.sentences import sure
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, operator
 from bioeval_tui.tui.live.conversations_widget import Conversations, FindLine
@@ -343,17 +346,14 @@ class LiveScreen(BaseScreen):
     def _show_brief(self, state: RunState) -> None:
         """Show what is tested: it stays while conversations fill the screen."""
         if state.started is not None:
-            # what is drawn of a run loads the models of events, after the first paint
-            from bioeval_tui.report import brief as briefs, findings, sentences
-
-            brief = briefs.make_brief(state, state.started, self.watched.trial)
+            brief = make_brief(state, state.started, self.watched.trial)
             if not self.has_class("-tall"):
                 self.query_one("#brief", Labelled).show(who_and_what(brief))
                 return
             lines = brief_head(brief)
             if state.ended is None:
-                how = sentences.sure(
-                    findings.StillUnfinished(0, 0),
+                how = sure(
+                    StillUnfinished(0, 0),
                     rehearsal=brief.rehearsal,
                     judged_by_rules=brief.judged_by_rules,
                 )

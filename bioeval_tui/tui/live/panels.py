@@ -19,6 +19,9 @@ from textual.message import Message
 
 from bioeval_tui.base.units import latency_short
 from bioeval_tui.base.widths import fitted, padded
+from bioeval_tui.record.effect import shared_criteria, trial_difference
+from bioeval_tui.report import rows
+from bioeval_tui.report.sentences import shared_words
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared.cells import (
@@ -39,7 +42,6 @@ if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import AssertionChecked, TaskScored
     from bioeval_tui.record.state import ConversationState, RunState
-    from bioeval_tui.report import rows
     from bioeval_tui.report.findings import Shared
     from bioeval_tui.tui.live.feed import Watched
 
@@ -213,10 +215,6 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
         return []
     if not state.clean:
         return [Cell(f"not shown: {state.cleanness}", "warn")]
-    # Here and below: what is drawn of a run loads the models of events, after the first paint.
-    from bioeval_tui.record.effect import shared_criteria, trial_difference
-    from bioeval_tui.report import rows
-
     criteria_of_trial = shared_criteria(state.trial_job(trial))
     shared = rows.counted_shared([criteria_of_trial])
     conversations = [state.conversation(condition, trial) for condition in state.contrast or ()]
@@ -224,18 +222,21 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
     # Without shared criteria no difference will come, so there is nothing to wait for.
     if is_waiting and not criteria_of_trial.is_nothing:
         return [Cell("once both ended", "quiet")]
-    return difference_cells(trial_difference(state, trial), shared)
+    return difference_cells(trial_difference(state, trial), shared, brief=True)
 
 
-def difference_cells(difference: float | None, shared: Shared | None) -> list[Cell]:
-    """Return supplied − withheld, and that it rests on what both share, if not on everything that
-    is scored.
-    """
+def difference_cells(
+    difference: float | None, shared: Shared | None, *, brief: bool = False
+) -> list[Cell]:
+    """Return supplied − withheld, and what it rests on if not on everything that is scored."""
     if shared is None:
         return [uplift_cell(difference)]
     if shared.is_nothing:
         return [Cell("none claimed: own criteria", "quiet")]
-    return [uplift_cell(difference), Cell("  on what both share", "quiet")]
+    basis = shared_words(shared)
+    if brief:
+        basis = "what both share"
+    return [uplift_cell(difference), Cell(f"  on {basis}", "quiet")]
 
 
 class Panel(Vertical):
@@ -371,8 +372,6 @@ class TasksPanel(Panel):
 
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
-        from bioeval_tui.report import rows
-
         tasks = rows.task_rows(state, look.trial)
         conversations = rows.trial_talks(state, look.trial)
         names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
@@ -407,8 +406,6 @@ class LatencyPanel(Panel):
 
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
-        from bioeval_tui.report import rows
-
         self.rows.tail = True
         turns = latency_rows(state, look.trial, look.now)
         target = rows.target_ms(state)
@@ -483,8 +480,6 @@ class AssertionsPanel(Panel):
 
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
-        from bioeval_tui.report import rows
-
         checked = rows.assertion_rows(state, look.trial)
         timelines = chain.from_iterable(row.timelines.values() for row in checked)
         turns = max((check.after_turn for check in chain.from_iterable(timelines)), default=0)
@@ -548,8 +543,6 @@ def status_line(state: RunState, condition: Condition, trial: int) -> Content:
     """Return one conversation's tasks, average response time and assertions: `tasks ✓✗ │ 3.6 s slow
     │ assertions ✗✓ ✗ saves a reminder`. The first that fails is named, last, since it may be long.
     """
-    from bioeval_tui.report import rows
-
     talk = state.conversation(condition, trial)
     judged = [task_cell(row, condition, talk) for row in rows.task_rows(state, trial)]
     assertions = rows.assertion_rows(state, trial)

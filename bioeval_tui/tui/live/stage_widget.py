@@ -14,6 +14,8 @@ from textual.message import Message
 from textual.widgets import Static
 
 from bioeval_tui.base.units import number
+from bioeval_tui.report import rows
+from bioeval_tui.report.brief import make_brief
 from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
 from bioeval_tui.tui.shared.answer_block import AnswerBlock, enabled_keys
@@ -107,9 +109,6 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     """Return a line for each task with its mark in each condition; if `wide`, the brief above and
     the first assertions below.
     """
-    # what is drawn of a run loads the models of events, after the first paint
-    from bioeval_tui.report import brief as briefs, rows
-
     names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
     columns = [panels.column_width(names)] * len(names)
     head = [
@@ -119,7 +118,7 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     talks = rows.trial_talks(state, trial)
     lines: list[Content] = []
     if state.started is not None and wide:
-        brief = briefs.make_brief(state, state.started, trial)
+        brief = make_brief(state, state.started, trial)
         about = [
             [Cell(brief.topic_words, "strong")],
             [Cell("agent  ", "quiet"), Cell(brief.agent_words)],

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bioeval_tui.base.text import clean_line, compact_json, plural
 from bioeval_tui.base.units import duration, latency
+from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.participants import SPEAKERS
+from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import call_text, injected_words
 from bioeval_tui.report.answer_notes import CUT_OFF, EMPTY
 from bioeval_tui.tui.live import heads_view, spans
@@ -19,9 +21,6 @@ from bioeval_tui.tui.live.transcript.markdown import Chunk, cut, pieces
 
 if TYPE_CHECKING:
     from textual.strip import Strip
-
-    from bioeval_tui.record import events
-    from bioeval_tui.record.state import ConversationState, MessageState
 
 BlockKind = Literal[
     "markdown", "code", "plain-code", "note", "detail", "detail-code", "waiting", "parting", "gap"

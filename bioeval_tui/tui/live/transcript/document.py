@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.tui.live.transcript.blocks import (
     Block,
     Choices,
@@ -18,9 +19,6 @@ from bioeval_tui.tui.live.transcript.blocks import (
     tail_blocks,
 )
 from bioeval_tui.tui.live.transcript.paint import Painter
-
-if TYPE_CHECKING:
-    from bioeval_tui.record.state import ConversationState, MessageState
 
 
 class Heights:

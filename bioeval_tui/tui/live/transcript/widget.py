@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
@@ -14,6 +14,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.timer import Timer
 
+from bioeval_tui.record.state import ConversationState
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript.blocks import Fold
 from bioeval_tui.tui.live.transcript.document import Spot
@@ -29,9 +30,6 @@ from bioeval_tui.tui.live.transcript.page import (
     selected_text,
 )
 from bioeval_tui.tui.live.transcript.styles import CSS
-
-if TYPE_CHECKING:
-    from bioeval_tui.record.state import ConversationState
 
 STREAM_INTERVAL = 0.1
 """Minimum seconds between two repaints of a growing message. Its first words never wait."""
