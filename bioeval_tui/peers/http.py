@@ -68,8 +68,7 @@ class _Body(httpx2.AsyncByteStream):
         pieces = aiter(self._stream)
         while True:
             try:
-                async with self._exchange.step():
-                    piece = await anext(pieces, b"")
+                piece = await self._exchange.within_time(anext(pieces, b""))
             except PeerError:
                 if self._refuses:
                     return
@@ -144,8 +143,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
                 stateless=self._stateless,
             )
             try:
-                async with exchange.step():
-                    response = await self._inner.handle_async_request(request)
+                response = await exchange.within_time(self._inner.handle_async_request(request))
                 break
             except BaseException as error:  # cancelled, too: the exchange is over whatever ended it
                 exchange.finish()

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable
 from dataclasses import dataclass
+from typing import TypeVar
 from weakref import WeakSet
 
 from bioeval_tui.base.credentials import Hider
@@ -23,6 +23,8 @@ from bioeval_tui.peers.failures import (
 )
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.record.participants import Peer
+
+Result = TypeVar("Result")
 
 STOOD_STILL_S = 0.5
 """If a timer fires later than this, in seconds, this process was suspended."""
@@ -85,9 +87,11 @@ class Exchange:
         self._whole_s = whole_s
         self._ends = self.started + whole_s
 
-    @asynccontextmanager
-    async def step(self) -> AsyncIterator[None]:
-        """Limit one step to the remaining time; any failure in it is a `PeerError`.
+    async def within_time(self, step: Awaitable[Result]) -> Result:
+        """Return what one step gives, limited to the remaining time; any failure in it is a
+        `PeerError`.
+
+        Not a context manager: each would be a generator, of which a turn has ten such steps.
 
         Raises:
             PeerError: the step failed, or the time is used up.
@@ -106,12 +110,13 @@ class Exchange:
         try:
             async with asyncio.timeout(None) as limit:
                 try:
-                    yield
+                    given = await step
                 finally:
                     timer.cancel()
             # Steps that never wait, as those of an endless stream, meet no timeout.
             if self._is_expired():
                 raise TimeoutError
+            return given
         except TimeoutError:
             raise self._too_late() from None
         except TRANSPORT_ERRORS as error:
