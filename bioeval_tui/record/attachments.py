@@ -65,6 +65,8 @@ def attached_files(events: Sequence[Mapping[str, Any]]) -> list[Attachment]:
 
 def file_words(events: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return words for each file among an answer's events, at most `MOST_FILES` of them."""
+    if not events:  # as of each message of the user, in each prompt
+        return []
     files = [attachment.words for attachment in attached_files(events)]
     more = len(files) - MOST_FILES
     if more <= 0:

@@ -36,6 +36,7 @@ from bioeval_tui.evaluation.conversation.plan import (
     RunPlan,
 )
 from bioeval_tui.evaluation.conversation.standstill import MOST_OF_A_LATENCY
+from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers import traces
 from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.seams import (
@@ -127,6 +128,8 @@ class Dialogue:
         self._thought_ms: float | None = None
         self._told_to_user: tuple[int, ...] = ()
         """The numbers of the facts that the user had for its latest message."""
+        self._shown_job: tuple[tuple[str, ...], EvaluationJob] | None = None
+        """The facts that the user had for its latest message, and the job with no others."""
         self._readers: dict[Any, tuple[Any, int]] = {}
 
     @property
@@ -281,8 +284,10 @@ class Dialogue:
         messages = tuple(transcript.messages)
         self._told_to_user = self._known_now()
         facts = tuple(transcript.told_facts[number - 1] for number in self._told_to_user)
+        if self._shown_job is None or self._shown_job[0] != facts:
+            self._shown_job = facts, evaluator_job(self.plan.job, facts, transcript.condition)
         return EvaluatorView(
-            evaluator_job(self.plan.job, facts, transcript.condition),
+            self._shown_job[1],
             transcript.condition,
             transcript.trial,
             facts,

@@ -24,6 +24,7 @@ from bioeval_tui.peers.models.prompting import (
     evaluator_context,
     find_prompt,
     has_turns,
+    is_without_conversation,
     render_prompt,
     turns,
 )
@@ -68,6 +69,8 @@ class LLMEvaluator:
         self._prompt: Prompt = find_prompt(job.evaluator.prompt, job_dir)
         self._chat = chat
         self._size = 0
+        self._filled_in: tuple[tuple[Any, ...], str] | None = None
+        """What the last prompt was filled in with, and the result; None if the next differs."""
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
         """Yield pieces of the next message and, last, the complete message. Raises `PeerError`."""
@@ -97,17 +100,30 @@ class LLMEvaluator:
         this place.
         """
         most = FOR_USERS[size]
+        system = {"role": "system", "content": await self._instructions(view, most)}
+        if has_turns(self._prompt):
+            return [system, *turns(view, most)]
+        closing = f"Write the next message of {clean_line(view.job.target.user, 100)}."
+        return [system, {"role": "user", "content": closing}]
+
+    async def _instructions(self, view: EvaluatorView, most: int) -> str:
+        """Return the prompt filled in with a view: the last one, if it would be the same.
+
+        Raises `PeerError`.
+        """
+        # all that such a prompt depends on
+        told = (view.job, view.facts, view.condition, view.placebo, view.note)
+        if self._filled_in is not None and self._filled_in[0] == told:
+            return self._filled_in[1]
         try:
             instructions = await render_prompt(
                 self._prompt, evaluator_context(view, most), self._chat.templates
             )
         except UsageError as problem:
             raise PeerError("evaluator", str(problem)) from problem
-        system = {"role": "system", "content": instructions}
-        if has_turns(self._prompt):
-            return [system, *turns(view, most)]
-        closing = f"Write the next message of {clean_line(view.job.target.user, 100)}."
-        return [system, {"role": "user", "content": closing}]
+        if is_without_conversation(self._prompt):
+            self._filled_in = told, instructions
+        return instructions
 
     async def _smaller(self, view: EvaluatorView, messages: list[dict[str, str]]) -> int | None:
         """Return the next size at which the model is shown less than these messages."""
