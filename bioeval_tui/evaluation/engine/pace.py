@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple
 
 from bioeval_tui.record import events
@@ -78,21 +79,18 @@ class Pace:
             self._under_way -= 1
             self._freed.set()
 
-    @contextlib.asynccontextmanager
-    async def around(self, call: str) -> AsyncIterator[None]:
-        """Keep a place during a call of a wrapped part.
+    def around(self, call: str) -> AbstractAsyncContextManager[None]:
+        """Return what is entered during a call of a wrapped part, to keep a place.
 
         History is given without a request. An observation has a time limit of its own, so it does
         not wait.
         """
         if call == "seed_history":
-            yield
-        elif call == "observe":
+            return contextlib.nullcontext()
+        if call == "observe":
             self.charge()
-            yield
-        else:
-            async with self.request():
-                yield
+            return contextlib.nullcontext()
+        return self.request()
 
     def charge(self) -> None:
         """Count a request against the rate without waiting, for requests that must not be

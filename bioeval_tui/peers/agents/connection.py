@@ -267,12 +267,17 @@ class Connection:
                 " answers grew too much",
             )
         try:
-            sent = self._client.stream(method, _parsed(url), content=data, headers=headers)
-            async with sent as response:
+            request = self._client.build_request(
+                method, _parsed(url), content=data, headers=headers
+            )
+            response = await self._client.send(request, stream=True)
+            try:
                 if not response.is_success:
                     await response.aread()
                     raise status_error(peer, host_of_url(url), response)
                 yield response
+            finally:
+                await response.aclose()
         except PeerError as error:
             error.peer = peer  # the client is the agent's; its knowledge service may be another
             raise

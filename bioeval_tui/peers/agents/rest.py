@@ -6,6 +6,7 @@ decides that. Every failure is a `PeerError` that says what happened and what wa
 
 from __future__ import annotations
 
+import functools
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -197,6 +198,7 @@ class RestAgent:
         raise response.extensions["exchange"].error(what)
 
 
+@functools.lru_cache(maxsize=256)
 def below(base: str, path: str) -> str:
     """Return the URL of a path below a base URL, keeping its query (some gateways require a token
     there).
