@@ -86,6 +86,7 @@ def _kept_stems(line: str, language: Language) -> frozenset[str]:
     return frozenset(stem(word) for word in WORD.findall(reading_form(line)))
 
 
+@lru_cache(maxsize=16384)  # most words are said again
 def is_common(word: str) -> bool:
     """Return whether a word is too common to disclose a fact."""
     plain = word.lower().replace("’", "'")
@@ -305,15 +306,20 @@ def last_agent_message(view: EvaluatorView) -> str:
 
 def signs_off(view: EvaluatorView, text: str) -> bool:
     """Return whether `text` contains the sign-off."""
-    return goodbyes.without_signoff(text, view.job.evaluator.signoff) is not None
+    return _rest_of(text, view.job.evaluator.signoff) is not None
 
 
 def without_signoff(view: EvaluatorView, text: str) -> str:
     """Return `text` without the sign-off."""
-    rest = goodbyes.without_signoff(text, view.job.evaluator.signoff)
+    rest = _rest_of(text, view.job.evaluator.signoff)
     if rest is None:
         return text
     return rest
+
+
+@lru_cache(maxsize=64)  # each guard looks for the sign-off in the same message
+def _rest_of(text: str, signoff: str) -> str | None:
+    return goodbyes.without_signoff(text, signoff)
 
 
 def tasks_told(view: EvaluatorView) -> dict[int, str]:
@@ -521,8 +527,9 @@ def _plain_sentences(text: str) -> Iterator[Sentence]:
         words = [word[:SHORT_WORDS] for word in written.replace("’", "'").lower().split()]
         for start in range(0, len(words), LONGEST):
             plain = " ".join(words[start : start + LONGEST])
-            for contraction, spelled in _CONTRACTIONS:
-                plain = contraction.sub(spelled, plain)
+            if "'" in plain or "cannot" in plain:  # each contraction has one of them
+                for contraction, spelled in _CONTRACTIONS:
+                    plain = contraction.sub(spelled, plain)
             yield Sentence(written, _ADVERBS.sub("", plain).rstrip(" \"'”*)"))
 
 

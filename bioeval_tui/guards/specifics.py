@@ -272,11 +272,14 @@ def specifics(text: str, language: Language = ENGLISH) -> tuple[Specific, ...]:
 @lru_cache(maxsize=1024)
 def _line_specifics(line: str) -> tuple[Specific, ...]:
     specifics: list[Specific] = []
+    has_digit = _DIGIT.search(line) is not None
     for reader in _READERS:
-        line = _take(reader, line, specifics)
+        if has_digit or reader[1] not in _OF_DIGITS:
+            line = _take(reader, line, specifics)
     return (*specifics, *_names_and_words(line))
 
 
+@lru_cache(maxsize=16384)  # most words are said again
 def is_drug(word: str) -> bool:
     """Return whether a word is the name of a drug, by a short list and by the endings of drug
     names.
@@ -306,7 +309,7 @@ def _zone(match: re.Match[str]) -> Iterator[Specific]:
 
 def _code(match: re.Match[str]) -> Iterator[Specific]:
     code = match.group().strip(".,:;-_*>")
-    if re.search(r"\d", code) and re.search(r"[A-Za-z]", code):
+    if _DIGIT.search(code) and re.search(r"[A-Za-z]", code):
         yield Specific("code", code.lower(), code)
 
 
@@ -317,6 +320,9 @@ _READERS: tuple[Reader, ...] = (
     (re.compile(r"\b[A-Za-z][\w.:>*-]*"), _code),
     (re.compile(r"\b\d[\w.:>*-]*"), _code),
 )
+_DIGIT = re.compile(r"\d")
+_OF_DIGITS = (_iso, _clock, _code)
+"""What reads only what has a digit, so that nothing need be looked for in a line without one."""
 
 
 def _names_and_words(text: str) -> Iterator[Specific]:
@@ -480,6 +486,8 @@ def made_up_numbers(text: str, known: Told) -> list[str]:
     These count as equal: `8:15 pm` and `20:15`, a decimal and its rounded value, an English word
     and its digits. Numbers written in words never count as made up.
     """
+    if not _DIGIT.search(text):
+        return []
     numbers = []
     for match in _NUMBER.finditer(text):
         values = _values(match["number"])
@@ -553,7 +561,7 @@ def _values(number: str) -> set[float]:
     return values or {float(part[:300]) for part in parts}
 
 
-def _text_values(text: str) -> Iterator[float]:
+def _values_in_digits(text: str) -> Iterator[float]:
     for number in {match["number"] for match in _NUMBER.finditer(text)}:
         for value in _values(number):
             yield value
@@ -562,5 +570,10 @@ def _text_values(text: str) -> Iterator[float]:
     for match in _CLOCK_TIME.finditer(text):
         hour = float(match["hour"])
         yield hour + 12 if hour <= 12 else hour - 12
+
+
+def _text_values(text: str) -> Iterator[float]:
+    if _DIGIT.search(text):
+        yield from _values_in_digits(text)
     for match in _IN_WORDS.finditer(text):
         yield spoken_number(match.group())

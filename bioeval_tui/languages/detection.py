@@ -265,7 +265,10 @@ def _latin(text: str) -> Language | None:
     counts: dict[str, float] = {}
     hits: Counter[str] = Counter()
     for word, times in Counter(words).items():
-        for code, weight in weights.get(word) or weights.get(folded(word), ()):
+        found = weights.get(word, ())
+        if not found and not word.isascii():  # others are folded already
+            found = weights.get(folded(word), ())
+        for code, weight in found:
             counts[code] = counts.get(code, 0) + times * weight
             hits[code] += times
     own_letters = () if text.isascii() else filter(_OF_LETTER.get, text.lower())
