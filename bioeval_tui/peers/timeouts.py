@@ -96,23 +96,13 @@ class Exchange:
         Raises:
             PeerError: the step failed, or the time is used up.
         """
-        loop = asyncio.get_running_loop()
-        timer: asyncio.TimerHandle
-
-        def expire() -> None:
-            nonlocal timer
-            if self._is_expired():
-                limit.reschedule(loop.time())
-            else:
-                timer = loop.call_later(self._ends - time.monotonic(), expire)
-
-        timer = loop.call_later(self._ends - time.monotonic(), expire)
         try:
             async with asyncio.timeout(None) as limit:
+                self._start_timer(limit)
                 try:
                     given = await step
                 finally:
-                    timer.cancel()
+                    self._timer.cancel()
             # Steps that never wait, as those of an endless stream, meet no timeout.
             if self._is_expired():
                 raise TimeoutError
@@ -125,6 +115,18 @@ class Exchange:
             failure.args = tuple(self.hider.text(str(part)) for part in failure.args)
             failure.received = received_text(self.head)
             raise failure from None
+
+    def _start_timer(self, limit: asyncio.Timeout) -> None:
+        # A method: a function in `within_time` that names itself would be garbage in a circle after
+        # each step, and freeing that took a twentieth of a turn.
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(self._ends - time.monotonic(), self._expire, limit)
+
+    def _expire(self, limit: asyncio.Timeout) -> None:
+        if self._is_expired():
+            limit.reschedule(asyncio.get_running_loop().time())
+        else:
+            self._start_timer(limit)
 
     def _is_expired(self) -> bool:
         late_s = time.monotonic() - self._ends

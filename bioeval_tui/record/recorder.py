@@ -342,17 +342,18 @@ def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]
     continue in one.
     """
 
-    def some() -> None:
-        for future in waiting[:RELEASED_AT_ONCE]:
-            if not future.done():
-                future.set_result(None)
-        del waiting[:RELEASED_AT_ONCE]
-        if waiting:
-            loop.call_soon(some)
-
     # The loop may have closed while the disk was busy; then no caller waits any more.
     if not loop.is_closed():
-        loop.call_soon_threadsafe(some)
+        loop.call_soon_threadsafe(_release_some, loop, waiting)
+
+
+def _release_some(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]]) -> None:
+    for future in waiting[:RELEASED_AT_ONCE]:
+        if not future.done():
+            future.set_result(None)
+    del waiting[:RELEASED_AT_ONCE]
+    if waiting:
+        loop.call_soon(_release_some, loop, waiting)
 
 
 def _open_private(path: Path, resume: bool) -> io.FileIO:

@@ -312,13 +312,12 @@ class Observer:
     async def _context(self, persistently: bool) -> dict[str, Any] | None:
         if not persistently:
             return await self._agent.observe()
-        context = None
         async for attempt in recorded_attempts(
             self._emitter, self._limits, self._limits.agent_retries, counts=lambda error: False
         ):
             with attempt:
-                context = await self._agent.observe()
-        return context
+                return await self._agent.observe()
+        raise AssertionError("the last attempt gives a state, or raises")
 
     async def _graph(self) -> GraphSnapshot | None:
         if self._parts.graph is None:

@@ -349,6 +349,7 @@ class Dialogue:
                         raise PeerError(
                             "evaluator", f"no message within {limits.evaluator_s:g} s"
                         ) from None
+                    break  # else tenacity would look at what has succeeded
         finally:
             self.turn -= 1
         assert isinstance(spoken, Utterance)
@@ -382,6 +383,7 @@ class Dialogue:
                         )
                 finally:
                     traces.current.reset(token)
+                break  # else tenacity would look at what has succeeded
         assert isinstance(reply, Reply)
         if self.traces:
             self.traces.answered()
