@@ -88,13 +88,17 @@ def attempts(
     rule allows. `on_failure` gets each failure, the attempt's number, and the wait before the next
     one, or None for the last. Failures that are `ours` (too many requests of our own at once) use
     no attempt; they are retried with growing waits, for `ours_for_s` in total.
+
+    What is returned may be used again for the next request, once the loop has ended.
     """
     failures = own_doing = 0
-    wait = 0.0
-    until = time.monotonic() + ours_for_s
+    wait = until = 0.0
 
     def again(state: RetryCallState) -> bool:
-        nonlocal failures, own_doing, wait
+        nonlocal failures, own_doing, wait, until
+        if state.attempt_number == 1:
+            failures = own_doing = 0
+            until = state.start_time + ours_for_s
         error = state.outcome.exception() if state.outcome else None
         if not isinstance(error, PeerError):
             return False

@@ -219,12 +219,13 @@ def recorded_attempts(
     limits: RunLimits,
     rule: RetryRule,
     *,
-    message: int | None = None,
+    message: Callable[[], int | None] = lambda: None,
     counts: Callable[[PeerError], bool] = lambda error: error.peer == "agent",
     ours: Callable[[PeerError], bool] = lambda error: False,
 ) -> AsyncRetrying:
     """Return the attempts at a request (`retry.attempts`); each failure is an event.
 
+    `message` returns the number of the message that the request is for; None if it is for none.
     `counts` selects failures that count against the agent. Those that are `ours` (too many requests
     of our own at once) use no attempt; they are retried for `limits.throttled_s` in total.
     """
@@ -241,7 +242,7 @@ def recorded_attempts(
             counted=counts(error),
             unreachable=error.unreachable,
             crowded=error.crowded,
-            message=message,
+            message=message(),
         )
 
     return attempts(rule, on_failure=failed, ours=ours, ours_for_s=limits.throttled_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -131,6 +131,13 @@ class Dialogue:
         self._shown_job: tuple[tuple[str, ...], EvaluationJob] | None = None
         """The facts that the user had for its latest message, and the job with no others."""
         self._readers: dict[Any, tuple[Any, int]] = {}
+        # Used for each message again: tenacity's objects hold each other, so that new ones for each
+        # message would be work for the garbage collector.
+        self._attempts_at_answer = self.attempts_at_agent(self._next_number)
+        self._attempts_to_speak = recorded_attempts(
+            emitter, plan.limits, plan.limits.model_retries, message=self._next_number,
+            counts=lambda _: False, ours=lambda error: error.crowded and plan.shared_agent > 1,
+        )  # fmt: skip
 
     @property
     def greeting(self) -> str:
@@ -325,15 +332,11 @@ class Dialogue:
             return await self._speak_once(f"{note} {error.again}".strip())
 
     async def _speak_once(self, note: str) -> tuple[Utterance, list[Violation]]:
-        number = len(self.transcript.messages) + 1
+        number = self._next_number()
         limits, view = self.plan.limits, self._view(note)
-        attempts = recorded_attempts(
-            self.emitter, limits, limits.model_retries, message=number,
-            counts=lambda _: False, ours=lambda error: error.crowded and self.plan.shared_agent > 1,
-        )  # fmt: skip
         self.turn += 1
         try:
-            async for attempt in attempts:
+            async for attempt in self._attempts_to_speak:
                 with attempt:
                     self._message_starts(number, "user", self.plan.job.evaluator.name)
                     joiner = DeltaJoiner(self.emitter, number)
@@ -361,12 +364,12 @@ class Dialogue:
 
     async def _answer(self, content: str) -> None:
         """Send `content`, record the answer, and start observing."""
-        number = len(self.transcript.messages) + 1
+        number = self._next_number()
         speaker, injects = "agent", self.plan.job.target.injects_failures
         # Everything that led to a message is on disk before it is sent to the agent.
         await self.emitter.written()
         began = time.monotonic()
-        async for attempt in self.attempts_at_agent(number):
+        async for attempt in self._attempts_at_answer:
             with attempt:
                 # a model's requests are counted where they are sent
                 if not self.plan.agent_is_model:
@@ -544,7 +547,11 @@ class Dialogue:
             quote=shorten(clean_line(violation.quote), 200),
         )
 
-    def attempts_at_agent(self, message: int | None = None) -> AsyncRetrying:
+    def _next_number(self) -> int:
+        """Return the number of the next message."""
+        return len(self.transcript.messages) + 1
+
+    def attempts_at_agent(self, message: Callable[[], int | None] = lambda: None) -> AsyncRetrying:
         """Return the attempts at a request to the agent."""
         return recorded_attempts(
             self.emitter,
