@@ -253,7 +253,7 @@ def parse_json(text: str | bytes) -> Any:
         # below.
         text = bytes(text).decode(json.detect_encoding(text), "surrogatepass")
     try:
-        value = json.loads(text, parse_int=_whole_number)
+        value = _JSON.decode(text)
     except RecursionError:
         raise ExcessiveJsonError(_excess_of_text(text)) from None
     if excess := excess_of(value):
@@ -288,6 +288,10 @@ def _whole_number(digits: str) -> int | float:
     if len(digits) <= _MOST_DIGITS:
         return int(digits)
     return math.copysign(math.inf, int(digits[:2]))
+
+
+# `json.loads` would make one for each value that is read.
+_JSON = json.JSONDecoder(parse_int=_whole_number)
 
 
 def excess_of(value: Any, path: Sequence[str] = (), *, own_levels: int = 0) -> str:

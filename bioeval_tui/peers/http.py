@@ -187,7 +187,10 @@ def _readable_headers(headers: httpx2.Headers, hider: Hider) -> httpx2.Headers:
         if name.lower() == b"content-type":
             value = value.partition(b";")[0].strip()
         readable.append((name, hider.data(value)))
-    return httpx2.Headers(readable, encoding="iso-8859-1")
+    if readable != headers.raw:
+        headers = httpx2.Headers(readable)
+    headers.encoding = "iso-8859-1"
+    return headers
 
 
 def _codings(headers: httpx2.Headers) -> list[str]:

@@ -45,6 +45,7 @@ LONGEST_WORDS = 20
 MOST_CONDITIONS = 8
 
 
+@lru_cache(maxsize=256)  # each event that is written or read names its condition
 def _named(text: str) -> str:
     if not is_name(text):
         raise PydanticCustomError(

@@ -225,6 +225,7 @@ class Connection:
         self._secrets = tuple(secret for secret in secrets if secret)
         self._stateless = stateless
         self._client: httpx2.AsyncClient | None = None
+        self._of_accept: dict[str, httpx2.Headers] = {}
 
     async def object(
         self, method: str, url: str, body: Mapping[str, Any] | None = None, *, peer: Peer = "agent"
@@ -257,7 +258,6 @@ class Connection:
                 secrets=self._secrets,
                 stateless=self._stateless,
             )
-        headers = {"Accept": accept, "Content-Type": "application/json"}
         # As ASCII, because UTF-8 cannot encode a lone surrogate.
         data = None if body is None else json.dumps(body)
         if data is not None and len(data) > MAX_REQUEST:
@@ -267,9 +267,8 @@ class Connection:
                 " answers grew too much",
             )
         try:
-            request = self._client.build_request(
-                method, _parsed(url), content=data, headers=headers
-            )
+            headers = self._headers_for(self._client, accept)
+            request = httpx2.Request(method, _parsed(url), headers=headers, content=data)
             response = await self._client.send(request, stream=True)
             try:
                 if not response.is_success:
@@ -283,6 +282,14 @@ class Connection:
             raise
         except (httpx2.HTTPError, httpx2.InvalidURL) as error:
             raise connection_error(peer, host_of_url(url), error) from None
+
+    def _headers_for(self, client: httpx2.AsyncClient, accept: str) -> httpx2.Headers:
+        """Return the headers of requests with this `Accept`, which are put together once."""
+        if accept not in self._of_accept:
+            headers = client.headers.copy()
+            headers.update({"Accept": accept, "Content-Type": "application/json"})
+            self._of_accept[accept] = headers
+        return self._of_accept[accept]
 
     async def aclose(self) -> None:
         """Close every connection. Closing twice is fine."""
