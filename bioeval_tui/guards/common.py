@@ -366,9 +366,11 @@ def spoken_language(view: EvaluatorView, text: str = "") -> Language:
 
     One without rules cannot be read.
     """
+    if (told := told_language(view, text)) is not None:
+        return told
     tasks_and_said = f"{_tasks_text(view)}\n{_said(view, text)}"
     rest = "\n".join([*view.job.facts, *view.job.greetings])
-    return told_language(view, text) or language_of(tasks_and_said) or language_of(rest) or ENGLISH
+    return language_of(tasks_and_said) or language_of(rest) or ENGLISH
 
 
 def told_language(view: EvaluatorView, text: str = "") -> Language | None:

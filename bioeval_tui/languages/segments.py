@@ -142,6 +142,9 @@ def compared(text: str) -> tuple[str, ...]:
     """Return the words of `text` for a comparison with another's; of scripts without spaces,
     overlapping pairs of letters.
     """
+    if text.isascii():
+        found = _ASCII_WORD.findall(text)
+        return tuple([word.lower() for word in found if not word[0].isdigit()])
     words: list[str] = []
     before: Token | None = None
     for token in tokens(text):
