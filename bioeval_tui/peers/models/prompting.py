@@ -24,7 +24,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.jobs.models import EvaluationJob, JobTask
 from bioeval_tui.jobs.rendering import Templates
-from bioeval_tui.jobs.sandbox import MAX_KEPT, Sandbox, render
+from bioeval_tui.jobs.sandbox import Sandbox, render
 from bioeval_tui.peers.models.shown import (
     FOR_JUDGES,
     FOR_USERS,
@@ -42,6 +42,8 @@ from bioeval_tui.record.participants import Role
 SUFFIXES = (".jinja", ".jinja2", ".j2", "")
 MAX_TEMPLATE = 200_000
 """Longest template, in bytes."""
+_JSON = json.JSONEncoder(ensure_ascii=False)
+"""`json.dumps` would make one for each message, of which each request repeats all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,22 +362,10 @@ def turns(view: EvaluatorView, most: int = FOR_USERS[0]) -> list[dict[str, str]]
         messages.append({"role": "user", "content": "(No answer yet.)"})
     for message in messages:
         if message["role"] == "assistant":
-            message["content"] = _message_as_json(message["content"])
+            message["content"] = _JSON.encode({"message": message["content"]})
         else:
             message["content"] = message["content"] or "(An empty message.)"
     return messages
-
-
-def _message_as_json(content: str) -> str:
-    if len(content) <= MAX_KEPT:
-        return _kept_message_as_json(content)
-    return _kept_message_as_json.__wrapped__(content)
-
-
-# Each request repeats the example and all that the user said.
-@lru_cache(maxsize=4096)
-def _kept_message_as_json(content: str) -> str:
-    return json.dumps({"message": content}, ensure_ascii=False)
 
 
 async def render_prompt(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
