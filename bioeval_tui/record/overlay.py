@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from bioeval_tui.base.errors import Problem, RecordingError, StorageError
 from bioeval_tui.base.files import below, open_own, storage_error, sync_folder, write_fully
@@ -26,7 +27,7 @@ from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.masking import current, masking
 from bioeval_tui.record.reading import CHUNK, LineReader
 from bioeval_tui.record.runs import SUFFIX, overlay_path
-from bioeval_tui.record.state import ConversationKey, RunState
+from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,18 +304,32 @@ def state_in_force(state: RunState, overlay: Overlay) -> RunState:
     latest = counting(state, judgings(state, overlay))
     begun = next((each.begun for each in latest if each.begun is not None), None)
     judged = state.judged_anew(begun) if begun is not None else state
-    talks = {key: replace(talk) for key, talk in judged.conversations.items()}
-    if begun is not None and begun.has_assertions:
-        for talk in talks.values():  # recorded outcomes are of other assertions
-            talk.checks, talk.final_checks = {}, {}
-    for judging in latest:
-        talk = talks[judging.key]
-        talk.verdict = judging.verdict
-        talk.score = judging.score or talk.score
-        talk.final_checks |= {check.index: check for check in judging.checks}
+    has_others = begun is not None and begun.has_assertions
+    by_talk = {judging.key: judging for judging in latest}
+    talks = {
+        key: _in_force(talk, by_talk.get(key), has_others=has_others)
+        for key, talk in judged.conversations.items()
+    }
     later = [event for event in overlay.events if isinstance(event, events.JudgeExamined)]
     judged = replace(judged, conversations=talks, exams=[*state.exams, *later])
     if latest and judged.ended is not None:
         update = {"scores": judged.scores(), "mean": judged.mean()}
         judged.ended = judged.ended.model_copy(update=update)
     return judged
+
+
+def _in_force(
+    talk: ConversationState, judging: Judging | None, *, has_others: bool
+) -> ConversationState:
+    """Return a conversation with the later verdict on it that counts, if there is one; recorded
+    checks do not count if the later criteria have other assertions.
+    """
+    fields: dict[str, Any] = {}
+    if has_others:
+        fields = {"checks": {}, "final_checks": {}}
+    if judging is not None:
+        fields |= {"verdict": judging.verdict, "score": judging.score or talk.score}
+        if judging.checks:
+            before = {} if has_others else talk.final_checks
+            fields["final_checks"] = before | {check.index: check for check in judging.checks}
+    return talk.changed(**fields) if fields else talk

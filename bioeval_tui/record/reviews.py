@@ -270,7 +270,15 @@ def apply_reviews(state: RunState, reviews: Reviews) -> RunState:
     infrastructure, a conversation has no score (unless the judge is at fault and people scored
     every task). With `agent` or `none`, it has its score again if every part was measured.
     """
-    talks = {key: _reviewed_talk(state, talk, reviews) for key, talk in state.conversations.items()}
+    scored: dict[ConversationKey, dict[int, float | None]] = {}
+    for key, opinions in reviews.tasks.items():
+        scored.setdefault(key.key, {})[key.task] = reviewed_score(opinions)
+    talks = {
+        key: _reviewed_talk(
+            state, talk, scored.get(key, {}), reviewed_fault(reviews.faults.get(key, {}))
+        )
+        for key, talk in state.conversations.items()
+    }
     reviewed = replace(state, conversations=talks)
     if state.ended is not None:
         update = {"scores": reviewed.scores(), "mean": reviewed.mean()}
@@ -278,25 +286,25 @@ def apply_reviews(state: RunState, reviews: Reviews) -> RunState:
     return reviewed
 
 
-def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -> ConversationState:
-    given = {
-        key.task: reviewed_score(opinions)
-        for key, opinions in reviews.tasks.items()
-        if key.key == talk.key
-    }
-    fault = reviewed_fault(reviews.faults.get(talk.key, {}))
+def _reviewed_talk(
+    state: RunState,
+    talk: ConversationState,
+    given: Mapping[int, float | None],
+    fault: Fault | None,
+) -> ConversationState:
+    """Return a conversation with the scores of tasks that people gave it, and their fault."""
     if talk.score is None or (not given and fault is None):
         return talk
     tasks = _tasks(
         state, talk, {number: value for number, value in given.items() if value is not None}
     )
-    reviewed = replace(talk, score=_score(state, talk, tasks, fault, given.keys()))
+    fields: dict[str, Any] = {"score": _score(state, talk, tasks, fault, given.keys())}
     if tasks:
         base = talk.verdict or _no_verdict(talk)
-        reviewed.verdict = base.model_copy(update={"tasks": tuple(tasks), "error": None})
+        fields["verdict"] = base.model_copy(update={"tasks": tuple(tasks), "error": None})
     if fault is not None and talk.ended is not None:
-        reviewed.ended = talk.ended.model_copy(update={"fault": fault})
-    return reviewed
+        fields["ended"] = talk.ended.model_copy(update={"fault": fault})
+    return talk.changed(**fields)
 
 
 def _tasks(

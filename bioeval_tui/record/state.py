@@ -442,6 +442,10 @@ class ConversationState:
         indexes = sorted(self.checks.keys() | self.final_checks.keys())
         return [self.final_checks.get(index) or self.checks[index][-1] for index in indexes]
 
+    def changed(self, **fields: Any) -> ConversationState:
+        """Return a copy with other values of these fields; `self` does not change."""
+        return replace(self, **fields)
+
 
 @dataclass(slots=True)
 class RunState:
@@ -598,7 +602,7 @@ class RunState:
             self,
             started=self.started.model_copy(update={"job": job, "cases": tuple(kept)}),
             conversations={
-                key: replace(talk, case=talk.case and anew(talk.case))
+                key: talk.changed(case=anew(talk.case)) if talk.case else talk
                 for key, talk in self.conversations.items()
             },
             cases=[anew(each) for each in self.cases],

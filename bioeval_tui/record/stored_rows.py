@@ -9,6 +9,8 @@ the conversation is read again for it. A row has no text, but the number of one 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict
@@ -123,6 +125,8 @@ class _Verdict(_Partial, events.TranscriptScored):
     model_config = ConfigDict(defer_build=True)
     _plain: ClassVar[dict[str, Any]] = {
         "judging": "",
+        "kept": None,
+        "question": "",
         "prompts": {},
         "tone": None,
         "tokens_in": None,
@@ -185,13 +189,15 @@ class StoredConversation(ConversationState):
     """A conversation of which the numbers are known, and which is read again for anything else.
 
     It looks like any other to who reads it; nobody may change it. What is not set here comes from
-    `whole`, by `__getattr__`.
+    `whole`, by `__getattr__`. Later verdicts and reviews make copies of it (`changed`).
     """
 
-    __slots__ = ("_facts", "_numbers", "_source")
+    __slots__ = ("_changes", "_facts", "_numbers", "_source")
 
     def __init__(self, source: Source, key: ConversationKey, numbers: Numbers) -> None:
         self._source, self._numbers = source, numbers
+        self._changes: dict[str, Any] = {}
+        """The fields that are not as recorded."""
         self.key, self.attempt, self.phase = key, numbers.attempt, numbers.phase  # type: ignore[assignment]
         self.case = source.case(key.trial, numbers.case)
         self._facts = [
@@ -230,7 +236,19 @@ class StoredConversation(ConversationState):
         Raises:
             RecordingError: the recording is no longer what it was.
         """
-        return self._source.whole(self.key)
+        recorded = self._source.whole(self.key)
+        return replace(recorded, **self._changes) if self._changes else recorded
+
+    def changed(self, **fields: Any) -> StoredConversation:
+        other = StoredConversation.__new__(StoredConversation)
+        for name in _SLOTS:
+            # `getattr` would read the whole conversation for what is not set
+            with suppress(AttributeError):
+                setattr(other, name, object.__getattribute__(self, name))
+        for name, value in fields.items():
+            setattr(other, name, value)
+        other._changes = self._changes | fields
+        return other
 
     def _check(self, row: Sequence[Any]) -> events.AssertionChecked:
         index, title, weight, status, from_start, after_turn = row
@@ -279,7 +297,10 @@ class StoredConversation(ConversationState):
     def _made_verdict(self, row: Sequence[Any] | None) -> events.TranscriptScored | None:
         if row is None:
             return None
-        judge, author, judging, prompts, has_error, tone, tokens_in, tokens_out, tasks = row
+        (
+            judge, author, judging, question, kept, prompts, has_error, tone, tokens_in, tokens_out,
+            tasks,
+        ) = row  # fmt: skip
         text = self._source.text
         known: dict[str, Any] = {} if has_error else {"error": None}
         made: events.TranscriptScored = _Verdict.of(
@@ -287,6 +308,8 @@ class StoredConversation(ConversationState):
             judge=text(judge),
             author=None if author is None else text(author),
             judging=text(judging),
+            question=text(question),
+            kept=kept,
             prompts={text(name): text(digest) for name, digest in prompts},
             tone=tone,
             tokens_in=tokens_in,
@@ -355,7 +378,10 @@ class StoredConversation(ConversationState):
 
     @property
     def user_faults(self) -> list[events.UserFault]:
-        return self.whole.user_faults if "user_faults" in self._numbers.has else []
+        is_later = self.verdict is not None and not isinstance(self.verdict, _Verdict)
+        if is_later or "user_faults" in self._numbers.has:
+            return super().user_faults
+        return []
 
     @property
     def persona_facts(self) -> PersonaFacts | None:
@@ -390,7 +416,7 @@ class StoredConversation(ConversationState):
         return self.whole.sent(message)
 
     def latest_checks(self) -> list[events.AssertionChecked]:
-        if "checks" in self._numbers.has:
+        if "unfinished_checks" in self._numbers.has and "checks" not in self._changes:
             return self.whole.latest_checks()
         return [self.final_checks[index] for index in sorted(self.final_checks)]
 
@@ -403,7 +429,9 @@ class Numbers(NamedTuple):
     case: list[int] | int | None
     """Which of the run's cases it is, and the case's trial; -1 for that of its place in the run."""
     has: list[str]
-    """Of `_EMPTY` and of what checks find, what is not empty."""
+    """Of `_EMPTY` and of what checks find, what is not empty; and `unfinished_checks` if an
+    assertion that was checked by turn was not checked at the end.
+    """
     agents_graph: str | None
     agent_identity: int
     turns: int
@@ -442,6 +470,7 @@ _EMPTY: dict[str, Any] = {
 }
 _OFTEN_ASKED = ("warnings", "request_failures", "unused", "abandoned")
 _NOTHING: dict[str, Any] = {name: _EMPTY[name]() for name in _OFTEN_ASKED}
+_SLOTS = (*ConversationState.__slots__, *StoredConversation.__slots__)
 _HAS_REASON, _HAS_EVIDENCE, _IS_UNPROVED = 1, 2, 4
 _UNKNOWN_OF_TASK = [
     tuple(
@@ -471,6 +500,8 @@ def numbers_of(
     has = [name for name in _EMPTY if getattr(talk, name) not in ([], {}, None)]
     derived = ("violations", "user_faults", "persona_facts")
     has += [name for name in derived if getattr(talk, name)]
+    if not talk.checks.keys() <= talk.final_checks.keys():
+        has.append("unfinished_checks")
     answers = [message for message in talk.messages if message.role == "assistant"]
     return Numbers(
         attempt=talk.attempt,
@@ -550,6 +581,7 @@ def _verdict_row(
     author = None if verdict.author is None else number(verdict.author)
     prompts = [[number(name), number(digest)] for name, digest in verdict.prompts.items()]
     return [
-        number(verdict.judge), author, number(verdict.judging), prompts, verdict.error is not None,
-        verdict.tone, verdict.tokens_in, verdict.tokens_out, tasks,
+        number(verdict.judge), author, number(verdict.judging), number(verdict.question),
+        verdict.kept, prompts, verdict.error is not None, verdict.tone, verdict.tokens_in,
+        verdict.tokens_out, tasks,
     ]  # fmt: skip

@@ -645,9 +645,8 @@ def load_run(
     """
     overlay = read_overlay(path)
     stored = None
-    # A mask is one for all texts of a recording, and reviews and later verdicts change
-    # conversations: these are read whole.
-    if not (whole or masking() or overlay.events) and is_large(path):
+    # A mask is one for all texts of a recording: it is read whole.
+    if not (whole or masking()) and is_large(path):
         stored = stored_run(path, keeps=keeps)
     if stored is not None and stored.state.started is not None:
         state, started, problems = stored.state, stored.state.started, tuple(stored.problems)

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval_tui.base import units
-from bioeval_tui.base.consoles import plain_console, write_lines
+from bioeval_tui.base.consoles import finished_table, plain_console, write_lines
 from bioeval_tui.base.errors import BioevalError, ExitCode
 from bioeval_tui.base.text import clean, plural, shorten
 from bioeval_tui.base.units import DASH, latency, number, signed
@@ -433,8 +433,7 @@ def print_judged_again(result: RunResult, console: Console) -> None:
     column.
     """
     for again in result.judged_again.values():
-        console.print(Text(f"\njudged again: {again.where}", style="bold"))
-        table = Table("task", box=None, pad_edge=False)
+        titles = ["task"]
         for row in again.rows:
             when = "as recorded"
             if row.at:
@@ -448,11 +447,12 @@ def print_judged_again(result: RunResult, console: Console) -> None:
                 row.job_words,
                 f"asked {row.asked_words}",
             )
-            table.add_column(Text("\n".join(about)), justify="right")
+            titles.append("\n".join(about))
         # With another rubric, an item has the number of another task.
         judged = chain.from_iterable(row.verdict.tasks for row in again.rows)
-        titles = dict.fromkeys((task.task, task.title) for task in judged)
-        for task, title in sorted(titles, key=lambda one: one[0]):
+        tasks = dict.fromkeys((task.task, task.title) for task in judged)
+        rows = []
+        for task, title in sorted(tasks, key=lambda one: one[0]):
             found = [
                 next(
                     (
@@ -465,13 +465,30 @@ def print_judged_again(result: RunResult, console: Console) -> None:
                 for row in again.rows
             ]
             cells = (DASH if each is None else verdict(each) for each in found)
-            table.add_row(Text(f"{task} {title}"), *map(Text, cells))
-        scores = (Text(number(row.score), style="bold") for row in again.rows)
-        table.add_row(Text("score", style="bold"), *scores)
-        console.print(table)
+            rows.append([f"{task} {title}", *cells])
+        rows.append(["score", *(number(row.score) for row in again.rows)])
+        _print_verdicts(f"\njudged again: {again.where}", titles, rows, console)
     print_lines([*result.changed_criteria, *result.changed_assertions], console)
     if result.judged_again:
         console.print(Text(result.judged_again_words), soft_wrap=True)
+
+
+def _print_verdicts(
+    heading: str, titles: Sequence[str], rows: Sequence[Sequence[str]], console: Console
+) -> None:
+    """Print the verdicts on a conversation; the last row is bold."""
+    finished = finished_table(console, titles, rows)
+    if finished is not None:
+        write_lines(console, f"{heading}\n{finished}")
+        return
+    console.print(Text(heading, style="bold"))
+    table = Table(titles[0], box=None, pad_edge=False)
+    for title in titles[1:]:
+        table.add_column(Text(title), justify="right")
+    for row in rows[:-1]:
+        table.add_row(*map(Text, row))
+    table.add_row(*(Text(cell, style="bold") for cell in rows[-1]))
+    console.print(table)
 
 
 def say_goodbye(paths: Sequence[Path], engine: int | None) -> ExitCode:
