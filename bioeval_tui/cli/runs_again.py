@@ -47,7 +47,7 @@ from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.events import CheckStatus, SentinelsJudged
 from bioeval_tui.record.masking import current, masked
 from bioeval_tui.record.state import ConversationState
-from bioeval_tui.report.agreement import change, rated_tasks
+from bioeval_tui.report.agreement import RatedTask, change, rated_tasks
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import (
     PrintedChange,
@@ -191,8 +191,8 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     for sentence in dict.fromkeys(filter(None, told)):
         say(sentence, err=True)
     printed: list[PrintedRescored] = []
+    rated: list[RatedTask] = []
     code = ExitCode.OK
-    paths = list(dict.fromkeys(rescorer.path for rescorer in rescorers))
     for rescorer in rescorers:
         for note in rescorer.notes:
             say(f"note: {current().text(note)}", err=True)
@@ -213,9 +213,11 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
             say(f"{rescorer.run_id}: {current().text(words)}", err=True)
         if not judged or any(item.error or item.is_unmeasured for item in judged):
             code = ExitCode.NOT_MEASURED
+        judged.clear()  # the run has them, too, and thousands need not be in memory twice
         run = load_run(rescorer.path)
+        own, _ = rated_tasks([run])
         if as_json:
-            closer = change_dict(change(rated_tasks([run])[0]))
+            closer = change_dict(change(own))
             shown = judged_again_dicts(run.judged_again)
             printed.append(
                 {
@@ -229,9 +231,10 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
             )
         else:
             print_judged_again(run, plain_console())
+            rated += own
     if as_json:
         print_json(printed, indent=2)
-    elif (found_closer := change(rated_tasks(map(load_run, paths))[0])) is not None:
+    elif (found_closer := change(rated)) is not None:
         for line in ("", *change_words(found_closer)):
             say(line)
     return code

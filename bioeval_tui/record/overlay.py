@@ -70,13 +70,35 @@ def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0)
         RecordingError: the overlay cannot be read or written.
     """
 
-    def numbered(there: Overlay) -> Sequence[RunEvent]:
-        last = max(last_seq(there), after)
-        return [
-            event.model_copy(update={"seq": last + at}) for at, event in enumerate(new, start=1)
-        ]
+    NumberedOverlay(recording, after=after).append(new)
 
-    _append(recording, numbered)
+
+class NumberedOverlay:
+    """Appends events to an overlay again and again, each time numbered from its last event or from
+    `after`; what is in it is read once.
+    """
+
+    def __init__(self, recording: Path, *, after: int = 0) -> None:
+        self._recording, self._last = recording, after
+        self._size = 0
+        """How many bytes of it are known."""
+
+    def append(self, new: Sequence[RunEvent]) -> None:
+        """Append events.
+
+        Raises:
+            RecordingError: the overlay cannot be read or written.
+        """
+
+        def numbered(there: Overlay) -> Sequence[RunEvent]:
+            self._last = max(last_seq(there), self._last)
+            return [
+                event.model_copy(update={"seq": self._last + at})
+                for at, event in enumerate(new, start=1)
+            ]
+
+        self._size = _append(self._recording, numbered, known=self._size)
+        self._last += len(new)
 
 
 def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> int:
@@ -100,16 +122,23 @@ def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> int:
     return len(added)
 
 
-def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> None:
-    """Append the events that `make` returns for the current content, under the lock."""
+def _append(
+    recording: Path, make: Callable[[Overlay], Sequence[RunEvent]], *, known: int = 0
+) -> int:
+    """Append the events that `make` returns for the current content, under the lock; return how
+    many bytes there are then.
+
+    Of the current content, the first `known` bytes are left out.
+    """
     path = overlay_path(recording)
     try:
         descriptor = open_own(below(path.parent, path.name), os.O_RDWR | os.O_CREAT | os.O_APPEND)
         with os.fdopen(descriptor, "r+b", buffering=0):
             lock(descriptor, wait=True)
             _require_there(recording, path)
-            data = b"".join(map(write_event, make(_read(path, as_written=True))))
             size = os.fstat(descriptor).st_size
+            there = _read(path, as_written=True, known=known if known <= size else 0)
+            data = b"".join(map(write_event, make(there)))
             # Ours must not be joined to a torn line that another writer left.
             if size and read_part(descriptor, 1, size - 1) != b"\n":
                 data = b"\n" + data
@@ -122,6 +151,7 @@ def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> N
                 raise
             if not size:
                 sync_folder(path.parent)
+            return size + len(data)
     except StorageError as error:
         raise RecordingError(str(error)) from None
     except OSError as error:
@@ -156,7 +186,10 @@ def read_overlay(
     return _read(overlay_path(recording), as_written=as_written, in_force_only=in_force_only)
 
 
-def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) -> Overlay:
+def _read(
+    path: Path, *, as_written: bool = False, in_force_only: bool = False, known: int = 0
+) -> Overlay:
+    """Return what is in an overlay, without its first `known` bytes."""
     reader = LineReader(path.name)
     try:
         found_there = path.stat()
@@ -167,6 +200,7 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
                 f"{path}: later scores and reviews may have at most {MAX_OVERLAY:,} bytes"
             )
         with path.open("rb") as file:
+            file.seek(known)
             read = chain.from_iterable(map(reader.feed, iter(partial(file.read, CHUNK), b"")))
             events = _unreplaced(read) if in_force_only else list(read)
     except FileNotFoundError:

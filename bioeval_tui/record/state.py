@@ -442,6 +442,11 @@ class ConversationState:
         indexes = sorted(self.checks.keys() | self.final_checks.keys())
         return [self.final_checks.get(index) or self.checks[index][-1] for index in indexes]
 
+    @property
+    def whole(self) -> ConversationState:
+        """The conversation with all of its texts in memory: itself, unless it is a row."""
+        return self
+
     def changed(self, **fields: Any) -> ConversationState:
         """Return a copy with other values of these fields; `self` does not change."""
         return replace(self, **fields)

@@ -10,7 +10,8 @@ Views of a run ask a few numbers of each of its conversations, and read the text
 3. `pack` returns the rows without any text: a name that many conversations share, such as a
    task's title or a case's, stands as its place in the file. `unpack` takes them up again for as
    long as the file has the same hash. The list of runs keeps them.
-4. `stored_run`, which all views call (`report/result.py`), does whichever can be done.
+4. `stored_run`, which all views call (`report/result.py`), does whichever can be done;
+   `state_as_written` does it for what goes on with a run.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.cases import Case
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunEvent, with_fields
-from bioeval_tui.record.reading import CHUNK, LineReader, pause_collector
+from bioeval_tui.record.reading import CHUNK, LineReader, pause_collector, started_run
 from bioeval_tui.record.runs import is_run_id
 from bioeval_tui.record.state import (
     ConversationKey,
@@ -470,6 +471,21 @@ def stored_run(path: Path, *, keeps: bool) -> StoredRun:
             kept_in.keep(path.stem, ROWS, run.digest, rows)
     run.forget_rows()
     return run
+
+
+def state_as_written(path: Path) -> tuple[RunState, events.RunStarted]:
+    """Return the state of a recording, not masked, and its first event; the conversations of a
+    large one are rows, which are kept.
+
+    Raises:
+        RecordingError: it cannot be read, or lacks its first event.
+    """
+    if is_large(path):
+        state = stored_run(path, keeps=True).state
+        if state.started is not None:
+            return state, state.started
+    state, started, _ = started_run(path, as_written=True)
+    return state, started
 
 
 def _list_of_runs(path: Path, *, writes: bool) -> Catalogue | None:

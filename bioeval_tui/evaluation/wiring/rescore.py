@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bioeval_tui.base.errors import JobError, UsageError
 from bioeval_tui.base.proxies import is_loopback
@@ -39,12 +39,12 @@ from bioeval_tui.peers.transcript import judge_view, sent_messages
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import Case, JobCase, question_hash
 from bioeval_tui.record.model_families import family_note
-from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
+from bioeval_tui.record.overlay import NumberedOverlay, judgings, read_overlay
 from bioeval_tui.record.participants import add_served
-from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.run_options import recorded_options
 from bioeval_tui.record.runs import is_own, only_here
 from bioeval_tui.record.state import PASSED, ConversationKey, ConversationState, RunState
+from bioeval_tui.record.stored import state_as_written
 
 AT_ONCE = 4
 KEPT_FROM = 10
@@ -55,6 +55,7 @@ MOST_CASES_NAMED = 3
 """Of so many cases a refusal says how their tasks differ."""
 MOST_JOBS = 256
 """So many jobs of cases are kept in memory."""
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ class Rescorer:
                 send a sensitive job's transcripts elsewhere.
         """
         self.path = path
-        state, started, _ = started_run(path, as_written=True)
+        state, started = state_as_written(path)
         self.run_id, self._started = started.run_id, started
         self._cases = _own_cases(state, started)
         self._settings = settings
@@ -183,6 +184,8 @@ class Rescorer:
         if job_file is not None:
             self._given = GivenJob(job_file, cases_file, started.cases)
         self._jobs: dict[object, EvaluationJob] = {}
+        self._held_jobs: dict[object, EvaluationJob] = {}
+        self._questions: dict[object, str] = {}
         self.job = self._judging_job(None)
         self._checks_again = self._has_other_assertions()
         self._kept_keys: tuple[str, ...] = ("tasks", "rubric")
@@ -315,7 +318,7 @@ class Rescorer:
             return await self._judge_all(author)
 
     async def _judge_all(self, author: str) -> list[Rescored]:
-        state = started_run(self.path, as_written=True)[0]
+        state, _ = state_as_written(self.path)
         every, before = self._judgeable(state), self._latest_verdicts(state)
         if self._asks_judge(every, before):
             judge = self.make_judge()
@@ -342,6 +345,7 @@ class Rescorer:
 
         async def one(talk: ConversationState) -> Rescored:
             async with slots:
+                talk = talk.whole
                 earlier = before.get((talk.key, self.question(talk, identity)))
                 rescored = await self._judge(
                     judge,
@@ -511,7 +515,7 @@ class Rescorer:
         """
         if not self._checks_again:
             return ()
-        held, job = self._recorded(talk.case), self.job_of(talk)
+        held, job = self._held_job(talk), self.job_of(talk)
         # An expression may take a while on a large state; the event loop must not.
         return tuple(
             await asyncio.to_thread(check_again, job, held, talk, self._started.model, where)
@@ -519,32 +523,40 @@ class Rescorer:
 
     def question(self, talk: ConversationState, judge: str) -> str:
         """Return the hash of what this judge is asked about a conversation."""
-        return question_hash(
-            job_snapshot(self.job_of(talk)), talk.key.condition, self._prompt(), judge
+        condition = talk.key.condition
+        return _known(
+            self._questions,
+            (self._place(talk), condition, judge),
+            lambda: question_hash(
+                job_snapshot(self.job_of(talk)), condition, self._prompt(), judge
+            ),
         )
 
     def job_of(self, talk: ConversationState) -> EvaluationJob:
         """Return the job that a conversation is judged by: with its case's own tasks and facts,
         where it has some.
         """
-        case = talk.case
-        if case is None:
+        if talk.case is None:
             return self.job
-        # The cases of an imported file may have the same name.
-        place: object = talk.key
+        return _known(self._jobs, self._place(talk), lambda: self._judging_job(talk.case))
+
+    def _held_job(self, talk: ConversationState) -> EvaluationJob:
+        """Return the job that a conversation was held with."""
+        return _known(self._held_jobs, self._place(talk), lambda: self._recorded(talk.case))
+
+    def _place(self, talk: ConversationState) -> object:
+        """Return what conversations with the same job have in common."""
+        if talk.case is None:
+            return None
         if self._started.cases:
-            place = case.key
-        if place not in self._jobs:
-            if len(self._jobs) >= MOST_JOBS:
-                self._jobs.clear()
-            self._jobs[place] = self._judging_job(case)
-        return self._jobs[place]
+            return talk.case.key
+        return talk.key  # the cases of an imported file may have the same name
 
     def _held(self, talk: ConversationState) -> Held:
         ended = talk.ended.reason if talk.ended is not None else "unknown"
         if self._started.source is not None:
             return Held(None, ended)
-        return Held(self._recorded(talk.case), ended)
+        return Held(self._held_job(talk), ended)
 
     def view_of(self, talk: ConversationState) -> JudgeView:
         """Return a conversation as a judge sees it."""
@@ -567,7 +579,7 @@ class Rescorer:
 
     def judgeable(self) -> list[ConversationState]:
         """Return the conversations that count as a result and have answers to judge."""
-        return self._judgeable(started_run(self.path, as_written=True)[0])
+        return self._judgeable(state_as_written(self.path)[0])
 
     def _judgeable(self, state: RunState) -> list[ConversationState]:
         """Return the conversations that can be judged, and in which something is, or was, judged or
@@ -679,7 +691,7 @@ class _Kept:
     def __init__(
         self, path: Path, after: int, first: Sequence[events.RunEvent], *, is_new: bool
     ) -> None:
-        self._path, self._after = path, after
+        self._overlay = NumberedOverlay(path, after=after)
         self._first = first
         self._held_back: list[Rescored] = []
         """Without a verdict that could be used; if no other conversation gets one, the judge says
@@ -689,7 +701,7 @@ class _Kept:
         self._written = 0 if is_new else 1  # an interrupted judging has some
 
     def take(self, rescored: Rescored) -> None:
-        """Keep one verdict; several are written at once, since each writing reads what is there."""
+        """Keep one verdict; several are written at once, since each writing waits for the disk."""
         if rescored.verdict is None:
             return
         if rescored.error:
@@ -707,9 +719,18 @@ class _Kept:
             self._held_back = []
         judged = list(chain.from_iterable(map(_events, ready)))
         if judged:
-            append_numbered(self._path, [*self._first, *judged], after=self._after)
+            self._overlay.append([*self._first, *judged])
             self._first, self._waiting = (), []
             self._written += len(ready)
+
+
+def _known(known: dict[object, Value], place: object, make: Callable[[], Value]) -> Value:
+    """Return what is made for a place; the last ones are made once."""
+    if place not in known:
+        if len(known) >= MOST_JOBS:
+            known.clear()
+        known[place] = make()
+    return known[place]
 
 
 def _events(one: Rescored) -> Iterator[events.RunEvent]:
