@@ -307,7 +307,7 @@ class Rescorer:
 
         The recording is locked against other writers first, and then read again. If the same
         judging was interrupted, only the conversations that it lacks are judged. Verdicts are kept
-        as they come.
+        as they come, and only there.
 
         Raises:
             UsageError: the judge cannot be created.
@@ -357,7 +357,8 @@ class Rescorer:
                     earlier=earlier,
                 )
                 kept.take(rescored)
-                return rescored
+                # The overlay gets them, and thousands would take more memory than all else.
+                return replace(rescored, verdict=None, score=None)
 
         try:
             rescored = list(await asyncio.gather(*map(one, owed)))
