@@ -29,6 +29,7 @@ from bioeval_tui.evaluation.wiring.resuming import rerun_offer
 from bioeval_tui.evaluation.wiring.start import (
     Show,
     conversations_in,
+    held_before,
     prepare_batch,
     run_followed,
     run_prepared,
@@ -66,16 +67,22 @@ class BatchProgress:
     """Prints progress. With `verbose`, also the agent's tool calls and events."""
 
     def __init__(
-        self, console: Console, *, conversations: int, several: bool, verbose: bool = False
+        self,
+        console: Console,
+        *,
+        conversations: int,
+        several: bool,
+        held: int = 0,
+        verbose: bool = False,
     ) -> None:
-        """`conversations` is the planned number in total; `several` prints one line for each of
-        them.
+        """`conversations` is the planned number in total, of which so many are `held` already;
+        `several` prints one line for each of them.
         """
         self._console = console
         self._total = conversations
         self._several = several
         self._verbose = verbose
-        self._done = 0
+        self._done = held
         self._whole = ProgressLines(console)
 
     def show(self, state: RunState, event: RunEvent, change: Change) -> None:
@@ -237,6 +244,7 @@ def _run_checked(
     progress = BatchProgress(
         talk,
         conversations=conversations_in(prepared),
+        held=held_before(prepared),
         several=several_trials and min(run.plan.shared_agent for run in prepared) > 1,
         verbose=verbose,
     )

@@ -9,6 +9,7 @@ import asyncio
 import gc
 import json
 import marshal
+import os
 import re
 from array import array
 from bisect import bisect_right
@@ -235,6 +236,48 @@ def _no_recording(path: Path, reader: LineReader) -> RecordingError:
     )
 
 
+_OF_RUN = re.compile(rb"run_(?:started|resumed|ended)|\\u")
+"""What a line has that says that a run began, went on or ended; escapes may spell it."""
+
+
+def run_events(path: Path) -> Iterator[RunEvent]:
+    """Yield when a run began, went on and ended, as recorded; what lies between is not read.
+
+    Raises:
+        RecordingError: the file cannot be read.
+    """
+    reader = LineReader(path.name)
+    try:
+        with path.open("rb") as file:
+            for line in filter(_OF_RUN.search, file):
+                for event in reader.feed(line):
+                    if isinstance(event, events.RunStarted | RunResumed | RunEnded):
+                        yield event
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def complete_size(path: Path) -> int:
+    """Return how many bytes of a recording are complete lines: one that is continued first loses a
+    torn last one. 0 without a file.
+    """
+    try:
+        with path.open("rb") as file:
+            end = file.seek(0, os.SEEK_END)
+            while end > 0:
+                begin = max(0, end - BLOCK)
+                file.seek(begin)
+                found = file.read(end - begin).rfind(b"\n")
+                if found >= 0:
+                    return begin + found + 1
+                end = begin
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+    return 0
+
+
 class RecordedEvents(Sequence[RunEvent]):
     """The events of a recording of any length: the first are kept, later ones are read again when
     they are asked for.
@@ -306,28 +349,29 @@ class RecordedEvents(Sequence[RunEvent]):
 def follow(
     path: Path,
     *,
+    begin: int = 0,
     ends: int = 0,
     still_written: Callable[[], bool] = lambda: True,
     frame_s: float = FRAME_S,
 ) -> AsyncGenerator[Sequence[RunEvent], None]:
     """Yield batches of events, polling once per frame, until the run has ended; masked if this
-    process masks.
+    process masks. The first `begin` bytes are left out, which are complete lines.
 
     Also ends if the file has no writer any more (`still_written` is called if there is nothing
     new). The file may not exist yet. `ends` is how often the run ended before: a resumed run has
     such ends, which are skipped.
     """
-    batches = _follow(path, ends, still_written, frame_s)
+    batches = _follow(path, begin, ends, still_written, frame_s)
     if masking():
         return current().follow(batches)
     return batches
 
 
 async def _follow(
-    path: Path, ends: int, still_written: Callable[[], bool], frame_s: float
+    path: Path, begin: int, ends: int, still_written: Callable[[], bool], frame_s: float
 ) -> AsyncGenerator[Sequence[RunEvent], None]:
     reader = LineReader(path.name)
-    offset = 0
+    offset = begin
     quiet = 0
     ended = False
     while True:

@@ -287,6 +287,16 @@ class ConversationState:
         return f"trial {self.key.trial}"
 
     @property
+    def start(self) -> events.StateObserved | None:
+        """The agent's state before the first message; None if nobody looked."""
+        return next((seen for seen in self.observations if seen.after_turn == 0), None)
+
+    @property
+    def start_parts(self) -> frozenset[str] | None:
+        """Which parts of that state could be compared with another's; None if nobody looked."""
+        return None if self.start is None else frozenset(self.start.digests)
+
+    @property
     def turns(self) -> int:
         """The number of the newest turn.
 

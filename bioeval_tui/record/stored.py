@@ -33,7 +33,7 @@ from bioeval_tui.record.cases import Case
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunEvent, with_fields
 from bioeval_tui.record.reading import CHUNK, LineReader, pause_collector, started_run
-from bioeval_tui.record.runs import is_run_id
+from bioeval_tui.record.runs import is_live, is_run_id
 from bioeval_tui.record.state import (
     ConversationKey,
     ConversationState,
@@ -464,7 +464,7 @@ def stored_run(path: Path, *, keeps: bool) -> StoredRun:
     run = StoredRun(path)
     run.read()
     # One that is still written would be kept again at each look.
-    if kept_in is not None and run.state.ended is not None:
+    if kept_in is not None and not is_live(path):
         run.kept_in = kept_in
         rows = pack(run)
         if rows is not None:

@@ -196,6 +196,7 @@ class StoredConversation(ConversationState):
 
     def __init__(self, source: Source, key: ConversationKey, numbers: Numbers) -> None:
         self._source, self._numbers = source, numbers
+        self.session_id = source.text(numbers.session) or None
         self._changes: dict[str, Any] = {}
         """The fields that are not as recorded."""
         self.key, self.attempt, self.phase = key, numbers.attempt, numbers.phase  # type: ignore[assignment]
@@ -349,6 +350,11 @@ class StoredConversation(ConversationState):
         return self._source.text(self._numbers.agent_identity)
 
     @property
+    def start_parts(self) -> frozenset[str] | None:
+        parts = self._numbers.start_parts
+        return None if parts is None else frozenset(map(self._source.text, parts))
+
+    @property
     def turns(self) -> int:
         return self._numbers.turns
 
@@ -432,6 +438,8 @@ class Numbers(NamedTuple):
     """Of `_EMPTY` and of what checks find, what is not empty; and `unfinished_checks` if an
     assertion that was checked by turn was not checked at the end.
     """
+    session: int
+    start_parts: Sequence[int] | None
     agents_graph: str | None
     agent_identity: int
     turns: int
@@ -508,6 +516,8 @@ def numbers_of(
         phase=talk.phase,
         case=case,
         has=has,
+        session=number(talk.session_id or ""),
+        start_parts=None if talk.start_parts is None else [*map(number, sorted(talk.start_parts))],
         agents_graph=talk.agents_graph,
         agent_identity=number(talk.agent_identity),
         turns=talk.turns,

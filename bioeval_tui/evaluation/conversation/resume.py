@@ -83,6 +83,9 @@ class Resumption:
 
 def find_resumption(state: RunState) -> Resumption:
     """Return where to continue the run with this state."""
+    # Starts are compared once all conversations of a trial are held: those of other trials can be
+    # large, and are not needed again.
+    open_trials = {trial for _, trial in missing_conversations(state, count_trials(state))}
     finished: dict[tuple[Condition, int], ConversationRecord] = {}
     attempts: dict[tuple[Condition, int], int] = {}
     sessions: dict[str, str] = {}
@@ -92,8 +95,9 @@ def find_resumption(state: RunState) -> Resumption:
         sessions |= {attempt.session_id: title for attempt in talk.attempts if attempt.session_id}
         if is_finished(talk):
             score = talk.score.score if talk.score else None
-            finished[key.condition, key.trial] = ConversationRecord(_first_observation(talk), score)
-    earlier = Earlier(finished, attempts, state.clean, _compared_parts(finished), sessions)
+            start = _first_observation(talk) if key.trial in open_trials else None
+            finished[key.condition, key.trial] = ConversationRecord(start, score)
+    earlier = Earlier(finished, attempts, state.clean, _compared_parts(state), sessions)
     return Resumption(earlier, state.last_seq, count_trials(state), state.ended is not None)
 
 
@@ -145,16 +149,14 @@ def excluded_trials(state: RunState) -> list[int]:
     )
 
 
-def _compared_parts(
-    finished: Mapping[tuple[Condition, int], ConversationRecord],
-) -> frozenset[str] | None:
+def _compared_parts(state: RunState) -> frozenset[str] | None:
     """Return the parts of the starting states that every finished trial compared; None without a
     finished trial.
     """
     trials: dict[int, list[frozenset[str]]] = {}
-    for (_, trial), conversation in finished.items():
-        if conversation.start is not None:
-            trials.setdefault(trial, []).append(frozenset(conversation.start.digests))
+    for key, talk in state.conversations.items():
+        if is_finished(talk) and talk.start_parts is not None:
+            trials.setdefault(key.trial, []).append(talk.start_parts)
     seen = [frozenset.intersection(*starts) for starts in trials.values() if len(starts) > 1]
     if seen:
         return frozenset.intersection(*seen)
@@ -162,7 +164,7 @@ def _compared_parts(
 
 
 def _first_observation(talk: ConversationState) -> Observation | None:
-    seen = next((seen for seen in talk.observations if seen.after_turn == 0), None)
+    seen = talk.start
     if seen is None:
         return None
     graph = None

@@ -70,6 +70,8 @@ class PreparedRun:
 
     Called once the recording is locked, because earlier reads may be outdated.
     """
+    held: int = 0
+    """How many of its conversations were held before it was resumed."""
     otlp: int | None = None
     """The port on which the agent's spans are received; None if they are not."""
     shares_graph: Callable[[], Awaitable[bool]] = _never

@@ -27,7 +27,7 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, Intent
 from bioeval_tui.record.events import RunEnded
-from bioeval_tui.record.reading import read_recording
+from bioeval_tui.record.reading import run_events
 from bioeval_tui.record.runs import recording_path
 
 INSIST_S = 8.0
@@ -78,7 +78,7 @@ def _open_log(log: Path) -> int:
 
 def count_ends(path: Path) -> int:
     """Return how many times a run has ended; a resumed run continues after its end."""
-    return sum(isinstance(event, RunEnded) for event in read_recording(path).events)
+    return sum(isinstance(event, RunEnded) for event in run_events(path))
 
 
 def make_folder(path: Path) -> None:

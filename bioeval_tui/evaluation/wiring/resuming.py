@@ -41,10 +41,11 @@ from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.record.cases import Case, JobCase
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.overlay import read_overlay, state_in_force
-from bioeval_tui.record.reading import read_recording, started_run
+from bioeval_tui.record.reading import run_events
 from bioeval_tui.record.run_options import recorded_options
 from bioeval_tui.record.runs import is_imported, is_live, recording_path
 from bioeval_tui.record.state import RunState
+from bioeval_tui.record.stored import state_as_written
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 
 CHANGED = "the job has changed since the run began; the run continues with the recorded job"
@@ -80,7 +81,7 @@ def resume_spec(
         raise UsageError(
             f"{path.stem} is in progress; attach to it with `bioeval-tui watch {path.stem}`"
         )
-    state, started, _ = started_run(path, as_written=True)
+    state, started = state_as_written(path)
     if started.source is not None:
         raise UsageError(
             f"{path.stem} was imported from another tool, so there is no agent to continue with"
@@ -162,7 +163,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         RecordingError: the recording cannot be read.
     """
     path = recording_path(settings.runs_dir, run.run_id)
-    state, started, _ = started_run(path, as_written=True)
+    state, started = state_as_written(path)
     job_path = Path(run.job_path)
     job = recorded_job(started, path.name)
     known = ("run_id", "job_name", "job_path", "job_sha256", "seed", "conditions")
@@ -171,7 +172,8 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         job=job, trials=spec.trials, **{name: getattr(started, name) for name in known + shown}
     )
     # Only the last event is missing: nothing is called, so changes of the job don't matter.
-    if not missing_conversations(state, spec.trials):
+    missing = missing_conversations(state, spec.trials)
+    if not missing:
         return _end_alone(path, started, plan)
     makers = Makers(job, job_path.parent, spec, started.asked_model, settings)
     changes = [*_job_changes(job, job_path), *_prompt_changes(started, makers)]
@@ -204,7 +206,8 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         },
     )
     prepared = assemble(spec, makers, plan, (CHANGED,) if changes else (), settings)
-    return replace(prepared, resume=lambda: _read_locked(path, started))
+    held = len(plan.conditions) * spec.trials - len(missing)
+    return replace(prepared, resume=lambda: _read_locked(path, started), held=held)
 
 
 def _end_alone(path: Path, started: RunStarted, plan: RunPlan) -> PreparedRun:
@@ -222,7 +225,7 @@ def _read_locked(path: Path, expected: RunStarted) -> Resumption:
     Raises:
         RecordingError: the recording cannot be read, or is another one now.
     """
-    state, started, _ = started_run(path, as_written=True)
+    state, started = state_as_written(path)
     if started.job_sha256 != expected.job_sha256 or started.run_id != expected.run_id:
         raise RecordingError(f"{path.name}: it was replaced by another recording; resume it again")
     return find_resumption(state)
@@ -312,9 +315,7 @@ def rerun_offer(path: Path) -> str:
     owed = owed_reruns(path)
     if not owed:
         return ""
-    state = state_in_force(
-        started_run(path, as_written=True)[0], read_overlay(path, as_written=True)
-    )
+    state = state_in_force(state_as_written(path)[0], read_overlay(path, as_written=True))
     if state.started is not None and state.started.source is not None:
         return ""
     if (
@@ -354,10 +355,10 @@ def owed_reruns(path: Path) -> list[int]:
     Raises:
         RecordingError: the recording cannot be read, or lacks its first event.
     """
-    state, started, _ = started_run(path, as_written=True)
-    recorded = read_recording(path, as_written=True).events
+    state, started = state_as_written(path)
     asked = next(
-        (event.trials for event in recorded if isinstance(event, RunStarted)), started.trials
+        (event.trials for event in run_events(path) if isinstance(event, RunStarted)),
+        started.trials,
     )
     now = state_in_force(state, read_overlay(path, as_written=True))
     places = _case_order(state)

@@ -23,21 +23,17 @@ from bioeval_tui.base.terminal import say
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
 from bioeval_tui.evaluation.engine.event_loop import run_fairly, stopping_at_signals
-from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
-from bioeval_tui.evaluation.engine.processes import (
-    count_ends,
-    make_folder,
-    start_engine,
-)
+from bioeval_tui.evaluation.engine.interface import EngineSpec
+from bioeval_tui.evaluation.engine.processes import make_folder, start_engine
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.evaluation.wiring.resuming import prepare_resumed
 from bioeval_tui.peers.spending import CallBudget
 from bioeval_tui.peers.traces import Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.masking import masked
-from bioeval_tui.record.reading import follow
+from bioeval_tui.record.reading import complete_size, follow, run_events
 from bioeval_tui.record.runs import recording_path
-from bioeval_tui.record.state import Change, RunState, apply
+from bioeval_tui.record.state import Change, RunState, apply, apply_all
 
 FRAME_S = 0.05
 SLOW_FRAME_S = 0.25
@@ -170,15 +166,13 @@ async def run_followed(
     Conversations are dropped once they are scored, so that memory does not grow: the result is in
     the recordings.
     """
+    paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
     # Events from before a run was resumed are not shown again.
-    ends = [
-        count_ends(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0
-        for run in spec.runs
-    ]
+    known = [complete_size(path) if spec.resume else 0 for path in paths]
     task = asyncio.create_task(running)
     following = [
-        asyncio.create_task(_follow(run, ended_before, spec, settings, task, show))
-        for run, ended_before in zip(spec.runs, ends, strict=True)
+        asyncio.create_task(_follow(path, begin, len(paths) > 1, task, show))
+        for path, begin in zip(paths, known, strict=True)
     ]
     await asyncio.wait({task})
     try:
@@ -188,32 +182,23 @@ async def run_followed(
 
 
 async def _follow(
-    run: RunSpec,
-    ended_before: int,
-    spec: EngineSpec,
-    settings: Settings,
-    running: asyncio.Task[object],
-    show: Show,
+    path: Path, begin: int, is_of_several: bool, running: asyncio.Task[object], show: Show
 ) -> None:
-    """Show a run's events as the engine's task, `running`, records them.
-
-    `ended_before` is how often the run had ended before it was resumed: nothing is shown until it
-    continues.
+    """Show a run's events as the engine's task, `running`, records them, from a byte of its
+    recording on.
     """
     state = RunState()
-    path = recording_path(settings.runs_dir, run.run_id)
-    frame_s = FRAME_S if len(spec.runs) == 1 else SLOW_FRAME_S
+    if begin:
+        apply_all(state, masked(list(run_events(path))))
+    frame_s = SLOW_FRAME_S if is_of_several else FRAME_S
 
     def is_being_written() -> bool:
         return not running.done()  # the engine is this process
 
-    async for batch in follow(
-        path, ends=ended_before, still_written=is_being_written, frame_s=frame_s
-    ):
+    async for batch in follow(path, begin=begin, still_written=is_being_written, frame_s=frame_s):
         for event in batch:
             change = apply(state, event)
-            if state.resumed or not ended_before:
-                show(state, event, change)
+            show(state, event, change)
             if change.kind == "conversation_scored" and change.key is not None:
                 del state.conversations[change.key]
 
@@ -241,3 +226,8 @@ def batch_hosts(prepared: Sequence[PreparedRun]) -> list[str]:
 def conversations_in(prepared: Sequence[PreparedRun]) -> int:
     """Return the number of conversations of a batch."""
     return sum(run.plan.trials * len(run.plan.conditions) for run in prepared)
+
+
+def held_before(prepared: Sequence[PreparedRun]) -> int:
+    """Return how many of them were held before, as those of a resumed run."""
+    return sum(run.held for run in prepared)
