@@ -5,7 +5,7 @@ Views of a run ask a few numbers of each of its conversations, and read the text
 1. `StoredRun.read` folds one conversation after another, makes a row of its numbers
    (`stored_rows.py`) and drops its texts. It notes where the lines stand in the file, with a
    checksum. That takes as long as reading a recording whole, but memory does not grow with texts.
-2. A `StoredConversation` answers from its row. For anything else `StoredRun.whole` reads its lines
+2. A `StoredConversation` answers from its row. For anything else `RowSource.whole` reads its lines
    again: what it says is what the recording says, or an error if the checksum is another.
 3. `pack` returns the rows without any text: a name that many conversations share, such as a
    task's title or a case's, stands as its place in the file. `unpack` takes them up again for as
@@ -86,46 +86,42 @@ class _Piece:
         self.checksum = zlib.crc32(b"\n", zlib.crc32(data, self.checksum))
 
 
-class StoredRun:
-    """A recording whose conversations are rows."""
+class RowSource:
+    """What the rows of a recording are read with: where each conversation stands in the file, and
+    the texts, cases and parts of scores that conversations share.
+
+    It knows no row, so that nothing of a run stays in memory that nobody shows any more.
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.state = path, RunState()
-        self.problems: list[Problem] = []
-        self.digest = ""
-        """The hash of all bytes that were read."""
-        self.kept_in: Catalogue | None = None
-        """Where what is made of it is kept; None if nothing is."""
-        self._pieces: dict[ConversationKey, _Piece] = {}
-        self._rows: dict[ConversationKey, str | None] = {}
-        """As JSON; None for a conversation that is no row: it is read whole."""
-        self._loose = _Piece()
-        """The lines of which the run itself is made."""
-        self._texts: list[str] = []
-        self._text_places: list[Place] = []
-        self._text_numbers: dict[str, int] = {}
-        self._cases: list[Case] = []
-        self._case_places: list[Place] = []
-        self._case_numbers: dict[Any, int] = {}
-        self._trial_cases: dict[tuple[int, int], Case] = {}
+        self.path = path
+        self.pieces: dict[ConversationKey, _Piece] = {}
+        self.texts: list[str] = []
+        self.cases: list[events.Case] = []
+        self._run = RunState()
+        self._trial_cases: dict[tuple[int, int], events.Case] = {}
         self._parts: dict[tuple[Any, ...], events.ScorePart] = {}
         self._whole: dict[ConversationKey, ConversationState] = {}
         self._alike: dict[str, Any] = {}
 
+    def take_run(self, state: RunState) -> None:
+        """Note what a conversation is folded with: the job and the cases of the run."""
+        self._run = RunState(state.started, cases=state.cases, _parts=state._parts)
+
     def text(self, number: int) -> str:
         """Return a text by its number."""
-        return self._texts[number] if number >= 0 else ""
+        return self.texts[number] if number >= 0 else ""
 
     def case(self, trial: int, number: list[int] | int | None) -> Case | None:
         """Return a case by its number and the case's trial."""
         if number is None:
             return None
         if isinstance(number, int):
-            return self.state.cases[trial - 1]
+            return self._run.cases[trial - 1]
         which, of_case = number
         known = self._trial_cases.get((which, of_case))
         if known is None:
-            known = self._cases[which]
+            known = self.cases[which]
             if known.trial != of_case:
                 known = with_fields(known, trial=of_case)
             self._trial_cases[which, of_case] = known
@@ -159,19 +155,22 @@ class StoredRun:
         if key not in self._whole:
             if len(self._whole) >= MOST_WHOLE:
                 self._whole.pop(next(iter(self._whole)), None)  # another thread may have, too
-            self._whole[key] = self._read_whole(key)
+            self._whole[key] = self.read_whole(key)
         return self._whole[key]
 
-    def _read_whole(self, key: ConversationKey) -> ConversationState:
-        folded = RunState(self.state.started, cases=self.state.cases, _parts=self.state._parts)
-        for event in self._events(self._pieces[key]):
+    def read_whole(self, key: ConversationKey) -> ConversationState:
+        """Return a conversation, read from the recording."""
+        run = self._run
+        folded = RunState(run.started, cases=run.cases, _parts=run._parts)
+        for event in self.events(self.pieces[key]):
             apply(folded, event)
         talk = folded.conversations.get(key)
         if talk is None:
             raise self._changed()
         return talk
 
-    def _events(self, piece: _Piece) -> Iterator[RunEvent]:
+    def events(self, piece: _Piece) -> Iterator[RunEvent]:
+        """Yield the events of some lines."""
         data = b""
         try:
             with self.path.open("rb") as file:
@@ -186,6 +185,27 @@ class StoredRun:
 
     def _changed(self) -> RecordingError:
         return RecordingError(f"{self.path}: changed while it was shown")
+
+
+class StoredRun:
+    """A recording whose conversations are rows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.state = path, RunState()
+        self.problems: list[Problem] = []
+        self.digest = ""
+        """The hash of all bytes that were read."""
+        self.kept_in: Catalogue | None = None
+        """Where what is made of it is kept; None if nothing is."""
+        self._source = RowSource(path)
+        self._rows: dict[ConversationKey, str | None] = {}
+        """As JSON; None for a conversation that is no row: it is read whole."""
+        self._loose = _Piece()
+        """The lines of which the run itself is made."""
+        self._text_places: list[Place] = []
+        self._text_numbers: dict[str, int] = {}
+        self._case_places: list[Place] = []
+        self._case_numbers: dict[Any, int] = {}
 
     # From the recording
 
@@ -205,6 +225,7 @@ class StoredRun:
                 change = apply(state, event)
                 key = change.key
                 if key is None:
+                    self._source.take_run(state)
                     self._loose.add(line)
                     continue
                 lines.setdefault(key, []).append(line)
@@ -238,14 +259,14 @@ class StoredRun:
         talks, key = self.state.conversations, (event.condition, event.trial)
         known = talks.get(key)  # type: ignore[call-overload]  # equal to its `ConversationKey`
         if isinstance(known, StoredConversation):
-            talks[known.key] = self._read_whole(known.key)
+            talks[known.key] = self._source.read_whole(known.key)
             del self._rows[known.key]
 
     def _store(
         self, key: ConversationKey, lines: list[_Line], begun: dict[ConversationKey, _Line]
     ) -> None:
         """Replace a folded conversation by its row; one that cannot be a row stays whole."""
-        piece = self._pieces.setdefault(key, _Piece())
+        piece = self._source.pieces.setdefault(key, _Piece())
         for line in lines:
             piece.add(line)
         talk = self.state.conversations[key]
@@ -259,7 +280,7 @@ class StoredRun:
                 is_imported=started is None or started.source is not None,
             )
             self._rows[key] = _json(row)
-            self.state.conversations[key] = StoredConversation(self, key, row)
+            self.state.conversations[key] = StoredConversation(self._source, key, row)
 
     def _text_number(self, text: str, lines: Iterable[_Line]) -> int:
         if not text:
@@ -269,8 +290,8 @@ class StoredRun:
             for offset, line in lines:
                 found = line.find(encoded)
                 if found >= 0:
-                    self._text_numbers[text] = len(self._texts)
-                    self._texts.append(text)
+                    self._text_numbers[text] = len(self._source.texts)
+                    self._source.texts.append(text)
                     self._text_places.append((offset + found, len(encoded)))
                     break
             else:
@@ -317,7 +338,7 @@ class StoredRun:
     def rows(self) -> Iterator[str]:
         """Yield the row of each conversation, as JSON."""
         for key in self.state.conversations:
-            piece = self._pieces[key]
+            piece = self._source.pieces[key]
             place = _json([*key, piece.places, piece.checksum])
             yield f"[{place},{self._rows[key] or 'null'}]"
 
@@ -338,8 +359,9 @@ class StoredRun:
             Problem(message, self.path.name, line) for message, line in kept["problems"]
         ]
         state = self.state
-        for event in self._events(_Piece(*kept["loose"])):
+        for event in self._source.events(_Piece(*kept["loose"])):
             apply(state, event)
+        self._source.take_run(state)
         # Only the lines that change the run were applied to its conversations.
         state.conversations.clear()
         state.last_seq, state.last_at = kept["seq"], _read_time(kept["at"])
@@ -351,11 +373,11 @@ class StoredRun:
         self._read_texts(kept)
         for (condition, trial, places, checksum), row in rows:
             key = ConversationKey(condition, trial)
-            self._pieces[key] = _Piece(places, checksum)
+            self._source.pieces[key] = _Piece(places, checksum)
             if row is None:
-                state.conversations[key] = self._read_whole(key)
+                state.conversations[key] = self._source.read_whole(key)
             else:
-                state.conversations[key] = StoredConversation(self, key, Numbers(*row))
+                state.conversations[key] = StoredConversation(self._source, key, Numbers(*row))
         if len(state.conversations) != kept["conversations"]:
             raise ValueError("fewer rows than there were")
 
@@ -366,14 +388,14 @@ class StoredRun:
                 file.seek(place[0])
                 return file.read(place[1])
 
-            self._texts = [json.loads(there(place)) for place in kept["texts"]]
+            texts = self._source.texts = [json.loads(there(place)) for place in kept["texts"]]
             reader = LineReader(self.path.name)
             for place in kept["cases"]:
                 (begun,) = reader.feed(there(place))
                 assert isinstance(begun, events.ConversationStarted)
                 assert begun.case is not None
-                self._cases.append(begun.case)
-        if not all(isinstance(text, str) for text in self._texts):
+                self._source.cases.append(begun.case)
+        if not all(isinstance(text, str) for text in texts):
             raise TypeError("not a text")
 
     def _case_number(self, talk: ConversationState, begun: _Line | None) -> list[int] | int | None:
@@ -386,8 +408,8 @@ class StoredRun:
             raise _UnknownTextError
         key = (*case.key, case.facts, tuple(tuple(task.items()) for task in case.tasks))
         if key not in self._case_numbers:
-            self._case_numbers[key] = len(self._cases)
-            self._cases.append(case)
+            self._case_numbers[key] = len(self._source.cases)
+            self._source.cases.append(case)
             offset, line = begun
             self._case_places.append((offset, len(line) + 1))
         return [self._case_numbers[key], case.trial]

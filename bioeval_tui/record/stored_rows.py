@@ -27,7 +27,7 @@ from bioeval_tui.record.state import (
 
 
 class Source(Protocol):
-    """The recording of a row, of which `record.stored.StoredRun` says what each does."""
+    """The recording of a row, of which `record.stored.RowSource` says what each does."""
 
     def text(self, number: int) -> str: ...
 
@@ -42,6 +42,10 @@ class Source(Protocol):
     def whole(self, key: ConversationKey) -> ConversationState: ...
 
 
+_Place = tuple[Source, ConversationKey]
+"""Where a conversation is read."""
+
+
 class _Partial(BaseModel):
     """A part of a conversation, of which only some fields are known; the others are read from the
     recording when they are asked for.
@@ -53,13 +57,13 @@ class _Partial(BaseModel):
     """The values that most of its kind have, which take no memory in each."""
 
     @classmethod
-    def of(cls, talk: StoredConversation, at: int = 0, /, **known: Any) -> Any:
+    def of(cls, place: _Place, at: int = 0, /, **known: Any) -> Any:
         """Return it with the fields that are known; `at` is its place among those of its kind."""
         plain = cls._plain
         known = {
             name: value for name, value in known.items() if value != plain.get(name, _NO_VALUE)
         }
-        known["_talk"] = talk
+        known["_place"] = place
         if at:
             known["_at"] = at
         made = cls.__new__(cls)
@@ -81,8 +85,8 @@ class _Partial(BaseModel):
         return getattr(self._in_whole(), name)
 
     def _in_whole(self) -> Any:
-        known = self.__dict__
-        return self._find(known["_talk"].whole, known.get("_at", 0))
+        source, key = self.__dict__["_place"]
+        return self._find(source.whole(key), self.__dict__.get("_at", 0))
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -192,17 +196,21 @@ class StoredConversation(ConversationState):
     `whole`, by `__getattr__`. Later verdicts and reviews make copies of it (`changed`).
     """
 
-    __slots__ = ("_changes", "_facts", "_numbers", "_source")
+    __slots__ = ("_changes", "_facts", "_numbers", "_place", "_source")
 
     def __init__(self, source: Source, key: ConversationKey, numbers: Numbers) -> None:
         self._source, self._numbers = source, numbers
+        self._place = source, key
+        """One for all parts of it, which refer to it, and not to this: thousands of cycles would be
+        freed late.
+        """
         self.session_id = source.text(numbers.session) or None
         self._changes: dict[str, Any] = {}
         """The fields that are not as recorded."""
         self.key, self.attempt, self.phase = key, numbers.attempt, numbers.phase  # type: ignore[assignment]
         self.case = source.case(key.trial, numbers.case)
         self._facts = [
-            _Fact.of(self, at, fact=fact, asked=asked, message=message, turn=turn)
+            _Fact.of(self._place, at, fact=fact, asked=asked, message=message, turn=turn)
             for at, (fact, asked, message, turn) in enumerate(numbers.facts)
         ]
         for name in _OFTEN_ASKED:
@@ -210,7 +218,7 @@ class StoredConversation(ConversationState):
                 setattr(self, name, _NOTHING[name])
         if "warnings" in numbers.has:
             self.warnings = [
-                _Warning.of(self, at, code=source.text(code))
+                _Warning.of(self._place, at, code=source.text(code))
                 for at, code in enumerate(numbers.warnings)
             ]
         self.final_checks = {one.index: one for one in map(self._check, numbers.checks)}
@@ -254,7 +262,7 @@ class StoredConversation(ConversationState):
     def _check(self, row: Sequence[Any]) -> events.AssertionChecked:
         index, title, weight, status, from_start, after_turn = row
         made: events.AssertionChecked = _Check.of(
-            self,
+            self._place,
             index,
             index=index,
             title=self._source.text(title),
@@ -275,7 +283,7 @@ class StoredConversation(ConversationState):
             known["detail"] = ""
         else:
             known["_unknown"] = ("ways", "received")
-        made: events.ConversationEnded = _Ended.of(self, reason=reason, fault=fault, **known)
+        made: events.ConversationEnded = _Ended.of(self._place, reason=reason, fault=fault, **known)
         return made
 
     def _made_score(self, row: Sequence[Any] | None) -> events.ConversationScored | None:
@@ -283,7 +291,7 @@ class StoredConversation(ConversationState):
             return None
         score, parts, penalty, failures, average_ms, reason, fault, cancelled = row
         made: events.ConversationScored = _Score.of(
-            self,
+            self._place,
             score=score,
             parts=tuple(self._source.part(*part) for part in parts),
             penalty=penalty,
@@ -305,7 +313,7 @@ class StoredConversation(ConversationState):
         text = self._source.text
         known: dict[str, Any] = {} if has_error else {"error": None}
         made: events.TranscriptScored = _Verdict.of(
-            self,
+            self._place,
             judge=text(judge),
             author=None if author is None else text(author),
             judging=text(judging),
@@ -323,7 +331,7 @@ class StoredConversation(ConversationState):
     def _task(self, at: int, row: Sequence[Any]) -> events.TaskScored:
         number, title, score, passed, spread, points, tags, weight, asked, kept, of_user, more = row
         made: events.TaskScored = _Task.of(
-            self,
+            self._place,
             at,
             task=number,
             title=self._source.text(title),
