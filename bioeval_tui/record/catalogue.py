@@ -401,14 +401,15 @@ class Catalogue:
         """Return the ids of all runs, oldest first, from the names of the files alone."""
         return sorted(entry.name.removesuffix(SUFFIX) for entry in self._entries())
 
-    def kept(self, run_id: str, part: str, digest: str) -> bytes | None:
-        """Return a part of what was kept of a recording when its bytes had this hash; None without
-        it, if the code that made it has changed, or if it cannot be read.
+    def kept(self, run_id: str, part: str, digest: str | None = None) -> bytes | None:
+        """Return a part of what was kept of a recording when its bytes had this hash, or any; None
+        without it, if the code that made it has changed, or if it cannot be read.
         """
         if not self._file.exists():
             return None
         query = (
-            "select content from kept where run_id = ? and part = ? and digest = ? and made_by = ?"
+            "select content from kept where run_id = ?1 and part = ?2 and (?3 is null or digest ="
+            " ?3) and made_by = ?4"
         )
         values = (run_id, part, digest, _made_by())
         try:

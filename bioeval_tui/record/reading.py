@@ -83,6 +83,11 @@ class LineReader:
         self.taken += len(whole) - len(self._rest)
         return completed
 
+    @property
+    def is_torn(self) -> bool:
+        """Whether the last line has no end so far."""
+        return bool(self._rest)
+
     def forget_unfinished(self) -> int:
         """Drop an incomplete last line and return its length, so that it can be read again."""
         length, self._rest = len(self._rest), b""

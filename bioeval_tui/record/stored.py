@@ -9,7 +9,8 @@ Views of a run ask a few numbers of each of its conversations, and read the text
    again: what it says is what the recording says, or an error if the checksum is another.
 3. `pack` returns the rows without any text: a name that many conversations share, such as a
    task's title or a case's, stands as its place in the file. `unpack` takes them up again for as
-   long as the file has the same hash. The list of runs keeps them.
+   long as the file has the same hash; of one that has only become longer, the rest is read
+   (`_read_on`). The list of runs keeps them.
 4. `stored_run`, which all views call (`report/result.py`), does whichever can be done;
    `state_as_written` does it for what goes on with a run.
 """
@@ -24,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from bioeval_tui.base.errors import Problem, RecordingError
 from bioeval_tui.base.settings import Settings
@@ -197,6 +198,11 @@ class StoredRun:
         """The hash of all bytes that were read."""
         self.kept_in: Catalogue | None = None
         """Where what is made of it is kept; None if nothing is."""
+        self._size: int | None = 0
+        """How many bytes were read; None if they are not read on from there, as after a torn line,
+        which becomes another.
+        """
+        self._lines_read = 0
         self._source = RowSource(path)
         self._rows: dict[ConversationKey, str | None] = {}
         """As JSON; None for a conversation that is no row: it is read whole."""
@@ -209,16 +215,18 @@ class StoredRun:
 
     # From the recording
 
-    def read(self) -> None:
-        """Read the recording, conversation by conversation.
+    def read(self, hashed: Any = None) -> None:
+        """Read the recording, conversation by conversation; what was taken up is read on, given the
+        hash of its bytes.
 
         Raises:
             RecordingError: it cannot be read.
         """
-        state, reader = self.state, LineReader(self.path.name)
+        state = self.state
+        reader = LineReader(self.path.name, [*self.problems], self._lines_read, self._size or 0)
         lines: dict[ConversationKey, list[_Line]] = {}
         begun: dict[ConversationKey, _Line] = {}
-        digest = hashlib.new(HASH)
+        digest = hashed or hashlib.new(HASH)
         with pause_collector(reader):
             for line, event in self._lines(reader, digest):
                 self._reopen(event)
@@ -239,12 +247,15 @@ class StoredRun:
                     self._store(key, lines.pop(key), begun)
             for key in [*lines]:
                 self._store(key, lines.pop(key), begun)
+        is_whole = not (reader.is_torn or reader.problems)
         reader.finish()
+        self._size, self._lines_read = reader.taken if is_whole else None, reader.line
         self.problems, self.digest = reader.problems, digest.hexdigest()
 
     def _lines(self, reader: LineReader, digest: Any) -> Iterator[tuple[_Line, RunEvent]]:
         try:
             with self.path.open("rb") as file:
+                file.seek(reader.taken)
                 while data := file.read(CHUNK):
                     digest.update(data)
                     for offset, line, event in reader.feed_placed(data):
@@ -323,6 +334,8 @@ class StoredRun:
         state, clock = self.state, self.state._clock
         return {
             "digest": self.digest,
+            "size": self._size,
+            "lines": self._lines_read,
             "problems": [[problem.message, problem.line] for problem in self.problems],
             "loose": [self._loose.places, self._loose.checksum],
             "texts": self._text_places,
@@ -346,15 +359,17 @@ class StoredRun:
         """Forget what only `pack` needs."""
         self._rows.clear()
 
-    def take(self, kept: dict[str, Any], rows: Iterable[list[Any]], digest: str) -> None:
-        """Take up what `kept` and `rows` returned.
+    def take(
+        self, kept: dict[str, Any], rows: Iterable[list[Any]], digest: str, *, reads_on: bool
+    ) -> None:
+        """Take up what `kept` and `rows` returned, to read on from there or not.
 
         Raises:
             Exception: one of `_UNUSABLE`, if it is of other bytes, or damaged.
         """
         if kept["digest"] != digest:
             raise ValueError("of other bytes")
-        self.digest = digest
+        self.digest, self._size, self._lines_read = digest, kept["size"], kept["lines"]
         self.problems = [
             Problem(message, self.path.name, line) for message, line in kept["problems"]
         ]
@@ -378,8 +393,20 @@ class StoredRun:
                 state.conversations[key] = self._source.read_whole(key)
             else:
                 state.conversations[key] = StoredConversation(self._source, key, Numbers(*row))
+            if reads_on:
+                self._rows[key] = None if row is None else _json(row)
+        if reads_on:
+            self._number_again(kept)
         if len(state.conversations) != kept["conversations"]:
             raise ValueError("fewer rows than there were")
+
+    def _number_again(self, kept: dict[str, Any]) -> None:
+        """Take up which number each text and case has."""
+        source = self._source
+        self._loose = _Piece(*kept["loose"])
+        self._text_places, self._case_places = kept["texts"], kept["cases"]
+        self._text_numbers = {text: number for number, text in enumerate(source.texts)}
+        self._case_numbers = {_case_key(case): at for at, case in enumerate(source.cases)}
 
     def _read_texts(self, kept: dict[str, Any]) -> None:
         with self.path.open("rb") as file:
@@ -406,13 +433,17 @@ class StoredRun:
             if talk.key.trial <= len(of_run) and of_run[talk.key.trial - 1] == case:
                 return -1
             raise _UnknownTextError
-        key = (*case.key, case.facts, tuple(tuple(task.items()) for task in case.tasks))
+        key = _case_key(case)
         if key not in self._case_numbers:
             self._case_numbers[key] = len(self._source.cases)
             self._source.cases.append(case)
             offset, line = begun
             self._case_places.append((offset, len(line) + 1))
         return [self._case_numbers[key], case.trial]
+
+
+def _case_key(case: events.Case) -> Any:
+    return (*case.key, case.facts, tuple(tuple(task.items()) for task in case.tasks))
 
 
 def _json(value: Any) -> str:
@@ -455,15 +486,15 @@ def pack(run: StoredRun) -> bytes | None:
     return zlib.compress(lines.encode("ascii"), 1)
 
 
-def unpack(path: Path, kept: bytes, digest: str) -> StoredRun | None:
+def unpack(path: Path, kept: bytes, digest: str, *, reads_on: bool = False) -> StoredRun | None:
     """Return a recording from its rows, given the hash of its bytes now; None if they cannot be
-    used: damaged, or of other bytes.
+    used: damaged, or of other bytes. Only one that `reads_on` can be read further.
     """
     run = StoredRun(path)
     try:
         # Read one by one: all of them at once would take more memory than the views.
         first, *rows = _lines_of(kept)
-        run.take(json.loads(first), map(json.loads, rows), digest)
+        run.take(json.loads(first), map(json.loads, rows), digest, reads_on=reads_on)
     except _UNUSABLE:
         return None
     return run
@@ -483,8 +514,12 @@ def stored_run(path: Path, *, keeps: bool) -> StoredRun:
         if kept is not None and (run := unpack(path, kept, digest)) is not None:
             run.kept_in = kept_in
             return run
-    run = StoredRun(path)
-    run.read()
+    run = None
+    if kept_in is not None:
+        run = _read_on(path, kept_in)
+    if run is None:
+        run = StoredRun(path)
+        run.read()
     # One that is still written would be kept again at each look.
     if kept_in is not None and not is_live(path):
         run.kept_in = kept_in
@@ -493,6 +528,38 @@ def stored_run(path: Path, *, keeps: bool) -> StoredRun:
             kept_in.keep(path.stem, ROWS, run.digest, rows)
     run.forget_rows()
     return run
+
+
+def _read_on(path: Path, kept_in: Catalogue) -> StoredRun | None:
+    """Return a recording that has only become longer since its rows were kept, as that of a run
+    which was resumed; None if it is another.
+
+    Raises:
+        RecordingError: it cannot be read.
+    """
+    kept = kept_in.kept(path.stem, ROWS)
+    if kept is None:
+        return None
+    try:
+        before = json.loads(_lines_of(kept)[0])
+        size = int(before["size"])
+        with path.open("rb") as file:
+            hashed = _hash_of(file, size)
+        run = unpack(path, kept, hashed.hexdigest(), reads_on=True)
+    except _UNUSABLE:
+        return None
+    if run is not None:
+        run.read(hashed)
+    return run
+
+
+def _hash_of(file: BinaryIO, size: int) -> Any:
+    """Return the hash of the first bytes of a file."""
+    hashed = hashlib.new(HASH)
+    while size > 0 and (data := file.read(min(size, CHUNK))):
+        hashed.update(data)
+        size -= len(data)
+    return hashed
 
 
 def state_as_written(path: Path) -> tuple[RunState, events.RunStarted]:

@@ -16,9 +16,10 @@ from rich.console import Console
 
 from bioeval_tui.record import stored
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.reading import fold_file
+from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.reading import LineReader, fold_file
 from bioeval_tui.record.state import RunState
-from bioeval_tui.record.stored import StoredRun, file_digest, pack, unpack
+from bioeval_tui.record.stored import StoredRun, file_digest, pack, stored_run, unpack
 from bioeval_tui.record.stored_rows import StoredConversation
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
@@ -95,9 +96,8 @@ def test_the_rows_show_what_the_recording_shows(
         assert again.stored.kept_in is not None
     for key, talk in again.state.conversations.items():
         folded = plain.state.conversations[key]
-        whole = talk.whole if isinstance(talk, StoredConversation) else talk
-        assert whole == folded
-        assert [whole.attempt, whole.abandoned] == [folded.attempt, folded.abandoned]
+        assert talk.whole == folded
+        assert [talk.attempt, talk.abandoned] == [folded.attempt, folded.abandoned]
     names = {field.name for field in dataclasses.fields(RunState)}
     for name in names - {"conversations", "_conditions"}:
         assert getattr(again.state, name) == getattr(plain.state, name), name
@@ -134,6 +134,46 @@ def test_a_changed_recording_is_never_shown_from_old_rows(
     with there.open("ab") as file:  # extended, as by a run that goes on
         file.write(changed.splitlines(keepends=True)[-1].replace(b"completed", b"cancelled"))
     assert shown(load_run(there)) == shown(without_rows(there, monkeypatch))
+
+
+@pytest.mark.parametrize("sample", [SAMPLES[0], SAMPLES[2]], ids=lambda path: path.stem)
+def test_a_recording_that_has_become_longer_is_read_on(
+    sample: Path, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a run that was interrupted and is resumed: in mid-talk, after a talk, in mid-line."""
+    lines = sample.read_bytes().splitlines(keepends=True)
+    path = runs_dir / f"{RUN_ID}.jsonl"
+    path.write_bytes(b"".join(lines))
+    plain = without_rows(path, monkeypatch)
+    expected = shown(plain)
+    read: list[int] = []
+    feed = LineReader.feed_placed
+
+    def counted(reader: LineReader, data: bytes) -> list[tuple[int, bytes, RunEvent]]:
+        read.append(len(data))
+        return feed(reader, data)
+
+    after_talk = max(at for at, line in enumerate(lines) if b"conversation_scored" in line) + 1
+    for cut in (len(lines) // 3, after_talk, after_talk - 2):
+        path.write_bytes(b"".join(lines[:cut]))
+        load_run(path)
+        path.write_bytes(b"".join(lines))
+        with monkeypatch.context() as patched:
+            patched.setattr(LineReader, "feed_placed", counted)
+            read.clear()
+            stored_run(path, keeps=True)
+        assert len(b"".join(lines[cut:])) in read, "only the rest is read"
+        again = load_run(path)
+        assert shown(again) == expected
+        for key, talk in again.state.conversations.items():
+            assert talk.whole == plain.state.conversations[key]
+        names = {field.name for field in dataclasses.fields(RunState)}
+        for name in names - {"conversations", "_conditions"}:
+            assert getattr(again.state, name) == getattr(plain.state, name), name
+    path.write_bytes(b"".join(lines[:after_talk]) + lines[after_talk][:9])
+    load_run(path)  # a torn line
+    path.write_bytes(b"".join(lines))
+    assert shown(load_run(path)) == expected
 
 
 def test_a_recording_that_changes_while_it_is_shown_is_an_error(there: Path) -> None:
