@@ -266,8 +266,22 @@ def pass_hat(successes: int, trials: int, k: int) -> float | None:
     return None
 
 
-def pass_k(tasks: Iterable[Tries], k: int) -> PassK:
-    """Return the mean over the tasks that have at least k trials, and name the others."""
+Outcomes = Mapping[tuple[bool | None, ...], int]
+"""How many conversations passed the same tasks: by whether each was passed, None if it was not
+judged.
+"""
+
+
+def outcomes(tasks: Sequence[Tries]) -> Outcomes:
+    """Return them; of thousands of conversations, most are alike."""
+    talks = set(chain.from_iterable(task.passed for task in tasks))
+    return Counter(tuple(task.passed.get(talk) for task in tasks) for talk in talks)
+
+
+def pass_k(tasks: Iterable[Tries], k: int, alike: Outcomes | None = None) -> PassK:
+    """Return the mean over the tasks that have at least k trials, and name the others; `alike` are
+    the outcomes of all tasks, if they are known.
+    """
     tries = list(tasks)
     known = [task for task in tries if task.trials >= k]
     undefined = tuple(task.name for task in tries if task.trials < k)
@@ -276,7 +290,7 @@ def pass_k(tasks: Iterable[Tries], k: int) -> PassK:
     # Shares such as 1/3 are no decimal numbers, so their mean is exact only as a fraction.
     values = [Fraction(comb(task.successes, k), comb(task.trials, k)) for task in known]
     value = float(sum(values) / len(values))
-    return PassK(k, value, len(known), undefined, pass_k_interval(tries, k))
+    return PassK(k, value, len(known), undefined, pass_k_interval(tries, k, alike))
 
 
 MOST_K = 200
@@ -291,11 +305,15 @@ def pass_series(tasks: Sequence[Tries]) -> tuple[PassK, ...]:
     listed = [*range(1, min(most, MOST_K) + 1)]
     if most > MOST_K:
         listed.append(most)
-    return tuple(pass_k(tasks, k) for k in listed)
+    alike = outcomes(tasks)
+    return tuple(pass_k(tasks, k, alike) for k in listed)
 
 
-def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
-    """Return the 95 % interval of pass^k over the tasks that have at least k trials.
+def pass_k_interval(
+    tasks: Sequence[Tries], k: int, alike: Outcomes | None = None
+) -> Interval | None:
+    """Return the 95 % interval of pass^k over the tasks that have at least k trials; `alike` are
+    the outcomes of all tasks, if they are known.
 
     With several cases it is for cases like these. With one it is for exactly these tasks, whose
     conversations are left out one at a time.
@@ -311,7 +329,8 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         if measured:
             return measured.interval
         return None
-    talks = set(chain.from_iterable(task.passed for task in known))
+    if alike is None or len(known) < len(tasks):
+        alike = outcomes(known)
     whole = average(comb(task.successes, k) / comb(task.trials, k) for task in known)
     without = [
         {
@@ -320,11 +339,9 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         }
         for task in known
     ]
-    size = len(talks)
+    size = sum(alike.values())
     if size < (FEWEST_UNITS if k == 1 else FEWEST_CURVED):
         return None
-    # Of thousands of conversations, many passed the same tasks, and leave the same without them.
-    alike = Counter(tuple(task.passed.get(talk) for task in known) for talk in talks)
     means = []
     for passed, same in alike.items():
         left = [each[one] for one, each in zip(passed, without, strict=True)]
