@@ -25,7 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bioeval_tui.base.errors import Problem, RecordingError
 from bioeval_tui.base.settings import Settings
@@ -44,6 +44,9 @@ from bioeval_tui.record.state import (
 )
 from bioeval_tui.record.stored_rows import Numbers, StoredConversation, numbers_of
 from bioeval_tui.record.warning_codes import NOT_CLEAN
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.masking.mask import Mask, Pieces
 
 LARGE = 4 << 20
 """The size in bytes from which a recording is read as rows: a smaller one is read in less than a
@@ -94,8 +97,8 @@ class RowSource:
     It knows no row, so that nothing of a run stays in memory that nobody shows any more.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, mask: Mask | None) -> None:
+        self.path, self.mask = path, mask
         self.pieces: dict[ConversationKey, _Piece] = {}
         self.texts: list[str] = []
         self.cases: list[events.Case] = []
@@ -171,7 +174,7 @@ class RowSource:
         return talk
 
     def events(self, piece: _Piece) -> Iterator[RunEvent]:
-        """Yield the events of some lines."""
+        """Yield the events of some lines, all of them of a conversation or none, masked."""
         data = b""
         try:
             with self.path.open("rb") as file:
@@ -182,17 +185,21 @@ class RowSource:
             raise RecordingError(f"{self.path}: cannot be read: {error.strerror}") from None
         if zlib.crc32(data) != piece.checksum:
             raise self._changed()
-        yield from LineReader(self.path.name).feed(data)
+        written = LineReader(self.path.name).feed(data)
+        yield from written if self.mask is None else self.mask.events(written)
 
     def _changed(self) -> RecordingError:
         return RecordingError(f"{self.path}: changed while it was shown")
 
 
 class StoredRun:
-    """A recording whose conversations are rows."""
+    """A recording whose conversations are rows, with a mask if its texts are shown masked."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, mask: Mask | None = None) -> None:
         self.path, self.state = path, RunState()
+        self._mask = mask
+        self._streamed: dict[ConversationKey | None, Pieces | None] = {}
+        """What masks the pieces of messages, by conversation."""
         self.problems: list[Problem] = []
         self.digest = ""
         """The hash of all bytes that were read."""
@@ -203,7 +210,7 @@ class StoredRun:
         which becomes another.
         """
         self._lines_read = 0
-        self._source = RowSource(path)
+        self._source = RowSource(path, mask)
         self._rows: dict[ConversationKey, str | None] = {}
         """As JSON; None for a conversation that is no row: it is read whole."""
         self._loose = _Piece()
@@ -229,6 +236,7 @@ class StoredRun:
         digest = hashed or hashlib.new(HASH)
         with pause_collector(reader):
             for line, event in self._lines(reader, digest):
+                event = self._masked(event)
                 self._reopen(event)
                 change = apply(state, event)
                 key = change.key
@@ -263,6 +271,25 @@ class StoredRun:
         except OSError as error:
             raise RecordingError(f"{self.path}: cannot be read: {error.strerror}") from None
 
+    def _masked(self, event: RunEvent) -> RunEvent:
+        if self._mask is None:
+            return event
+        key = None
+        if event.condition is not None and event.trial is not None:
+            key = ConversationKey(event.condition, event.trial)
+        if key not in self._streamed:
+            self._streamed[key] = self._mask.pieces()
+        return self._mask.event(event, self._streamed[key])
+
+    def _add_held_back(self, talk: ConversationState) -> None:
+        """Add the ends of messages that broke off, which the mask held back."""
+        pieces = self._streamed.pop(talk.key, None)
+        for piece in pieces.last_pieces() if pieces else ():
+            is_current = (piece.attempt or 1) == talk.attempt
+            message = talk.message(piece.message) if is_current else None
+            if message is not None:
+                message.add(piece.text)
+
     def _reopen(self, event: RunEvent) -> None:
         """Make a row a conversation again if an event comes after its score, such as another
         attempt's.
@@ -281,6 +308,7 @@ class StoredRun:
         for line in lines:
             piece.add(line)
         talk = self.state.conversations[key]
+        self._add_held_back(talk)
         self._rows[key] = None
         started = self.state.started
         with suppress(_UnknownTextError):
@@ -296,6 +324,9 @@ class StoredRun:
     def _text_number(self, text: str, lines: Iterable[_Line]) -> int:
         if not text:
             return -1
+        if text not in self._text_numbers and self._mask is not None:
+            self._text_numbers[text] = len(self._source.texts)
+            self._source.texts.append(text)
         if text not in self._text_numbers:
             encoded = json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")
             for offset, line in lines:
@@ -500,14 +531,16 @@ def unpack(path: Path, kept: bytes, digest: str, *, reads_on: bool = False) -> S
     return run
 
 
-def stored_run(path: Path, *, keeps: bool) -> StoredRun:
+def stored_run(path: Path, *, keeps: bool, mask: Mask | None = None) -> StoredRun:
     """Return a recording with its conversations as rows: those that are kept, if they are of these
     bytes, else read now and, if it `keeps` them, kept in the list of the data folder's runs.
+
+    With a mask nothing is kept: what a row counts, such as words, is that of the masked text.
 
     Raises:
         RecordingError: it cannot be read.
     """
-    kept_in = _list_of_runs(path, writes=keeps)
+    kept_in = None if mask is not None else _list_of_runs(path, writes=keeps)
     if kept_in is not None:
         digest = file_digest(path)
         kept = kept_in.kept(path.stem, ROWS, digest)
@@ -518,7 +551,7 @@ def stored_run(path: Path, *, keeps: bool) -> StoredRun:
     if kept_in is not None:
         run = _read_on(path, kept_in)
     if run is None:
-        run = StoredRun(path)
+        run = StoredRun(path, mask)
         run.read()
     # One that is still written would be kept again at each look.
     if kept_in is not None and not is_live(path):

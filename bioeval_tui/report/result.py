@@ -32,7 +32,7 @@ from bioeval_tui.record.events import (
     SubmissionGraded,
     Warned,
 )
-from bioeval_tui.record.masking import masking
+from bioeval_tui.record.masking import current, masking
 from bioeval_tui.record.model_families import family_note
 from bioeval_tui.record.overlay import read_overlay, state_in_force
 from bioeval_tui.record.participants import Peer, Role
@@ -645,9 +645,8 @@ def load_run(
     """
     overlay = read_overlay(path)
     stored = None
-    # A mask is one for all texts of a recording: it is read whole.
-    if not (whole or masking()) and is_large(path):
-        stored = stored_run(path, keeps=keeps)
+    if not whole and is_large(path):
+        stored = stored_run(path, keeps=keeps, mask=current() if masking() else None)
     if stored is not None and stored.state.started is not None:
         state, started, problems = stored.state, stored.state.started, tuple(stored.problems)
     else:

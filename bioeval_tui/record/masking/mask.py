@@ -54,7 +54,7 @@ class Pieces:
         rests = {growing.number: growing.rest(self._rules) for growing in self._open.values()}
         return {number: rest for number, rest in rests.items() if rest}
 
-    def last_pieces(self) -> list[RunEvent]:
+    def last_pieces(self) -> list[events.MessageDelta]:
         """Return the same as events without sequence numbers, because they are not in the
         recording.
         """
@@ -235,7 +235,7 @@ class Mask:
         if self.rules is None:
             return [self._model(event) for event in many]
         pieces = Pieces(self.rules)
-        masked = [self._event(event, pieces) for event in many]
+        masked = [self.event(event, pieces) for event in many]
         for number, rest in pieces.rests().items():
             event = cast(Any, masked[number])
             masked[number] = event.model_copy(update={"text": event.text + self._written(rest)})
@@ -247,14 +247,19 @@ class Mask:
         """Yield batches with masked texts as they arrive, and at the end the delayed text of open
         messages.
         """
-        pieces = Pieces(self.rules) if self.rules else None
+        pieces = self.pieces()
         async with aclosing(batches):
             async for batch in batches:
-                yield [self._event(event, pieces) for event in batch]
+                yield [self.event(event, pieces) for event in batch]
         if pieces and (rest := pieces.last_pieces()):
             yield rest
 
-    def _event(self, event: RunEvent, pieces: Pieces | None) -> RunEvent:
+    def pieces(self) -> Pieces | None:
+        """Return what the pieces of streamed messages are joined with; None without rules."""
+        return Pieces(self.rules) if self.rules else None
+
+    def event(self, event: RunEvent, pieces: Pieces | None) -> RunEvent:
+        """Return an event with its texts masked; of a piece, what may be shown so far."""
         text = pieces.take(event) if pieces else None
         masked = self._model(event)
         if text is None:
