@@ -362,7 +362,9 @@ def _in_force(
     if has_others:
         fields = {"checks": {}, "final_checks": {}}
     if judging is not None:
-        fields |= {"verdict": judging.verdict, "score": judging.score or talk.score}
+        fields["verdict"] = judging.verdict
+        if judging.score is not None:
+            fields["score"] = judging.score
         if judging.checks:
             before = {} if has_others else talk.final_checks
             fields["final_checks"] = before | {check.index: check for check in judging.checks}

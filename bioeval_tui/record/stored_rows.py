@@ -205,7 +205,7 @@ class StoredConversation(ConversationState):
         freed late.
         """
         self.session_id = source.text(numbers.session) or None
-        self._changes: dict[str, Any] = {}
+        self._changes = _UNCHANGED
         """The fields that are not as recorded."""
         self.key, self.attempt, self.phase = key, numbers.attempt, numbers.phase  # type: ignore[assignment]
         self.case = source.case(key.trial, numbers.case)
@@ -486,6 +486,7 @@ _EMPTY: dict[str, Any] = {
 }
 _OFTEN_ASKED = ("warnings", "request_failures", "unused", "abandoned")
 _NOTHING: dict[str, Any] = {name: _EMPTY[name]() for name in _OFTEN_ASKED}
+_UNCHANGED: dict[str, Any] = {}
 _SLOTS = (*ConversationState.__slots__, *StoredConversation.__slots__)
 _HAS_REASON, _HAS_EVIDENCE, _IS_UNPROVED = 1, 2, 4
 _UNKNOWN_OF_TASK = [

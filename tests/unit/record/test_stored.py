@@ -10,13 +10,16 @@ import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from bioeval_tui.record import stored
+from bioeval_tui.record import masking, stored
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunEvent
+from bioeval_tui.record.masking.mask import Mask
+from bioeval_tui.record.masking.rules import LiteralRule, PatternRule, Rules
 from bioeval_tui.record.reading import LineReader, fold_file
 from bioeval_tui.record.state import RunState
 from bioeval_tui.record.stored import StoredRun, file_digest, pack, stored_run, unpack
@@ -25,6 +28,7 @@ from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_comparison, print_manner, print_score_card
 from bioeval_tui.report.result import RunResult, load_run
+from bioeval_tui.report.reviews import judged_again_dicts
 from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
 
 ROOT = Path(__file__).parents[3]
@@ -198,6 +202,72 @@ def test_reviews_count_that_come_after_the_rows_were_kept(
     there.with_suffix(".overlay.jsonl").write_text(json.dumps(review) + "\n")
     assert load_run(there).reviewed_words
     assert shown(load_run(there)) == shown(without_rows(there, monkeypatch))
+
+
+def later_events(run: RunResult) -> list[dict[str, Any]]:
+    """Return a later verdict on every conversation, and then a person's review of some."""
+    events: list[dict[str, Any]] = []
+    for talk in run.conversations:
+        where = {
+            "run_id": run.run_id, "at": "2026-11-30T00:00:00Z", "author": "A",
+            "condition": talk.condition, "trial": talk.trial, "attempt": talk.attempt,
+        }  # fmt: skip
+        assert talk.verdict is not None
+        assert talk.scored is not None
+        verdict = talk.verdict.model_dump(mode="json", include={"kind", "judge", "tasks"})
+        for task in verdict["tasks"]:
+            task["score"] = 0.25
+        scored = talk.scored.model_dump(mode="json", exclude={"run_id", "seq", "at"})
+        events.append({**where, **verdict, "judge": "second", "judging": "j"})
+        events.append({**scored, **where, "score": 0.5})
+        events.append({
+            **where, "kind": "reviewed", "review": f"r{len(events)}", "action": "override",
+            "task": 1, "before": 0.25, "after": 0.75,
+        })  # fmt: skip
+    return [{**event, "seq": at} for at, event in enumerate(events, start=1)]
+
+
+@pytest.mark.parametrize("kinds", ["transcript_scored conversation_scored", "reviewed", ""])
+def test_later_verdicts_and_reviews_count_in_rows_as_in_the_recording(
+    there: Path, kinds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = shown(load_run(there))
+    later = later_events(load_run(there))
+    kept = [event for event in later if not kinds or event["kind"] in kinds]
+    there.with_suffix(".overlay.jsonl").write_text("\n".join(map(json.dumps, kept)) + "\n")
+    plain, run = without_rows(there, monkeypatch), load_run(there)
+    assert run.stored is not None
+    assert shown(run) == shown(plain) != recorded
+    assert shown(run.apply_reviews()) == shown(plain.apply_reviews())
+    assert judged_again_dicts(run.judged_again) == judged_again_dicts(plain.judged_again)
+    for key, talk in run.state.conversations.items():
+        folded = plain.state.conversations[key]
+        assert (talk.whole, talk.user_faults) == (folded, folded.user_faults)
+    there.with_suffix(".overlay.jsonl").unlink()
+    assert shown(load_run(there)) == recorded
+
+
+def test_a_masked_run_is_rows_too_of_which_nothing_is_kept(
+    there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(masking, "_chosen", masking._chosen)
+    rules = Rules(
+        [LiteralRule.of("Sydney", "[ID-1]", is_name=True)],
+        [PatternRule("remind\\w*", "WORD")],
+        b"k",
+    )
+    masking.use(Mask(rules))
+    # a message that broke off: its last words wait for what may follow
+    lines = SAMPLES[-2].read_bytes().splitlines(keepends=True)
+    last = max(at for at, line in enumerate(lines) if b"message_delta" in line)
+    there.write_bytes(b"".join([*lines[: last + 1], *lines[-3:]]))
+    plain, run = without_rows(there, monkeypatch), load_run(there)
+    assert run.stored is not None
+    assert shown(run) == shown(plain)
+    assert "[WORD-" in shown(run)
+    for key, talk in run.state.conversations.items():
+        assert talk.whole == plain.state.conversations[key]
+    assert not (there.parent / "catalogue.sqlite").exists()
 
 
 @pytest.mark.parametrize("what", [b"", b"broken", b"[]", b'{"digest": "x"}'])
