@@ -17,7 +17,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from bioeval_tui.base import consoles
-from bioeval_tui.base.consoles import plain_console, write_lines
+from bioeval_tui.base.consoles import PlainConsole, finished_table, plain_console, write_lines
 from bioeval_tui.base.terminal import (
     print_document,
     print_json,
@@ -226,3 +226,23 @@ def test_a_table_longer_than_the_terminal_is_paged(monkeypatch: pytest.MonkeyPat
     assert out == ""
     assert "oncology/breast-cancer" in shown[0]
     assert not table_text(80, 3, False, monkeypatch)[1]
+
+
+@pytest.mark.parametrize("title", ["score", "as recorded\nrules", "a\nb\nc"])
+@pytest.mark.parametrize("cells", [["✗ 0.00", "–"], ["心 1", "x" * 30], ["tab\t", "line\nend"]])
+def test_a_finished_table_is_what_rich_writes(title: str, cells: list[str]) -> None:
+    titles, rows = ["task", "as recorded", title], [["1 Find out", *cells], ["score", "1", "0.5"]]
+    written = io.StringIO()
+    console = PlainConsole(file=written, width=200)
+    table = Table("task", box=None, pad_edge=False)
+    for each in titles[1:]:
+        table.add_column(Text(each), justify="right")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+    finished = finished_table(console, titles, rows)
+    if not all(map(str.isprintable, cells)):
+        assert finished is None, "Rich has to lay it out"
+    else:
+        assert finished == written.getvalue()
+    assert finished_table(PlainConsole(file=io.StringIO(), width=20), titles, rows) is None

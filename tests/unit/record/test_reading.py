@@ -13,8 +13,17 @@ import pytest
 from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.record import events, reading
-from bioeval_tui.record.events import MessageCompleted, RunEvent
-from bioeval_tui.record.reading import LineReader, Outline, RecordedEvents, read_recording
+from bioeval_tui.record.events import MessageCompleted, RunEnded, RunEvent, RunStarted
+from bioeval_tui.record.reading import (
+    BLOCK,
+    LineReader,
+    Outline,
+    RecordedEvents,
+    complete_size,
+    follow,
+    read_recording,
+    run_events,
+)
 from tests.unit.evaluation.conversation.fakes import AT
 from tests.unit.report.recorded import Recorded, scoring
 
@@ -234,3 +243,31 @@ def test_a_run_is_clean_in_its_outline_if_nothing_says_otherwise(
         outlined.take(events.RunEnded(**at, status="completed", clean=each, trials=9))
         assert outlined.started.trials == 9
     assert outlined.clean == clean
+
+
+def test_when_a_run_began_and_ended_is_found_without_reading_what_lies_between(
+    tmp_path: Path,
+) -> None:
+    written = GOLDEN.read_bytes()
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(written + written.splitlines()[-1].replace(b"run_ended", rb"run_\u0065nded"))
+    every = read_recording(GOLDEN).events
+    of_run = [event for event in every if isinstance(event, RunStarted | RunEnded)]
+    assert list(run_events(path)) == of_run, "the last line is torn"
+    assert complete_size(path) == len(written)
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert [event.kind for event in run_events(path)] == ["run_started", "run_ended", "run_ended"]
+    assert complete_size(path) == path.stat().st_size
+    assert complete_size(tmp_path / "none") == 0
+    path.write_bytes(b"x" * (BLOCK + 5))
+    assert complete_size(path) == 0
+    path.write_bytes(b"\n" + b"x" * (BLOCK + 5))
+    assert complete_size(path) == 1
+
+
+async def test_a_run_can_be_followed_from_where_it_went_on() -> None:
+    lines = GOLDEN.read_bytes().splitlines(keepends=True)
+    begin = len(b"".join(lines[:40]))
+    batches = follow(GOLDEN, begin=begin)
+    found = [event async for batch in batches for event in batch]
+    assert found == list(read_recording(GOLDEN).events[40:])
