@@ -265,6 +265,9 @@ def run_events(path: Path) -> Iterator[RunEvent]:
 def complete_size(path: Path) -> int:
     """Return how many bytes of a recording are complete lines: one that is continued first loses a
     torn last one. 0 without a file.
+
+    Raises:
+        RecordingError: the file cannot be read.
     """
     try:
         with path.open("rb") as file:

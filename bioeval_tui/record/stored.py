@@ -163,7 +163,11 @@ class RowSource:
         return self._whole[key]
 
     def read_whole(self, key: ConversationKey) -> ConversationState:
-        """Return a conversation, read from the recording."""
+        """Return a conversation, read from the recording.
+
+        Raises:
+            RecordingError: the recording is no longer what it was.
+        """
         run = self._run
         folded = RunState(run.started, cases=run.cases, _parts=run._parts)
         for event in self.events(self.pieces[key]):
@@ -174,7 +178,11 @@ class RowSource:
         return talk
 
     def events(self, piece: _Piece) -> Iterator[RunEvent]:
-        """Yield the events of some lines, all of them of a conversation or none, masked."""
+        """Yield the events of some lines, all of them of a conversation or none, masked.
+
+        Raises:
+            RecordingError: the recording is no longer what it was.
+        """
         data = b""
         try:
             with self.path.open("rb") as file:
