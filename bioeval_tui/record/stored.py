@@ -101,9 +101,9 @@ class RowSource:
         self.path, self.mask = path, mask
         self.pieces: dict[ConversationKey, _Piece] = {}
         self.texts: list[str] = []
-        self.cases: list[events.Case] = []
+        self.cases: list[Case] = []
         self._run = RunState()
-        self._trial_cases: dict[tuple[int, int], events.Case] = {}
+        self._trial_cases: dict[tuple[int, int], Case] = {}
         self._parts: dict[tuple[Any, ...], events.ScorePart] = {}
         self._whole: dict[ConversationKey, ConversationState] = {}
         self._alike: dict[str, Any] = {}
@@ -481,7 +481,7 @@ class StoredRun:
         return [self._case_numbers[key], case.trial]
 
 
-def _case_key(case: events.Case) -> Any:
+def _case_key(case: Case) -> Any:
     return (*case.key, case.facts, tuple(tuple(task.items()) for task in case.tasks))
 
 
