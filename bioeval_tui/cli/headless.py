@@ -405,7 +405,8 @@ def _say_how_to_resume(states: Sequence[RunState], console: Console) -> None:
 def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Console) -> None:
     for state in states:
         if state.started is not None and not _stopped(state) and excluded_trials(state):
-            offer = rerun_offer(recording_path(settings.runs_dir, state.started.run_id))
+            path = recording_path(settings.runs_dir, state.started.run_id)
+            offer = rerun_offer(path, state)
             if offer:
                 console.print(Text(offer))
 

@@ -121,9 +121,11 @@ def show(
     _require_trial(run, trial or 1)
     for problem in run.problems:
         say(f"note: {problem}", err=True)
-    # An import has no trials to hold again, and the offer would read the file twice to say so.
-    if run.started.source is None and excluded_trials(run.state) and (offer := rerun_offer(path)):
-        say(f"note: {offer}", err=True)
+    # An import has no trials to hold again.
+    if run.started.source is None and excluded_trials(run.state):
+        offer = rerun_offer(path, None if as_recorded else run.state)
+        if offer:
+            say(f"note: {offer}", err=True)
     if as_json:
         print_json_piecewise(piecewise_document(run))
         return ExitCode.OK

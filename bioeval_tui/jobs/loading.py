@@ -23,7 +23,7 @@ from bioeval_tui.base.text import clean_line, clean_value, listed, plural
 from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 from bioeval_tui.jobs import models
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.record.cases import Case, job_with_case
+from bioeval_tui.record.cases import Case, job_with_case, plain_parts
 from bioeval_tui.record.condition_names import PLACEBO_NAME
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.masking import masking
@@ -194,7 +194,7 @@ def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> Ev
     if case is not None:
         own = (each.parts for each in started.cases if each.key == case.key)
         parts = next(own, None)
-        data = job_with_case(data, case) if parts is None else data | parts
+        data = job_with_case(data, case) if parts is None else data | plain_parts(parts)
     try:
         return job_from_data(data)
     except ValidationError as error:

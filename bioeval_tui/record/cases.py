@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
 from bioeval_tui.record.condition_names import Condition, counts_in
 from bioeval_tui.record.conditions import find_condition
@@ -62,6 +63,37 @@ class Case(BaseModel):
         return f"{what} {self.words}" + (f", trial {self.trial}" if self.trial > 1 else "")
 
 
+class PackedParts(Mapping[str, Any]):
+    """The filled-in parts of a case, packed: each look makes them anew.
+
+    As dictionaries they take five times as much memory, and a run may have ten thousand cases.
+    """
+
+    __slots__ = ("_packed",)
+
+    def __init__(self, parts: Mapping[str, Any]) -> None:
+        self._packed = marshal.dumps(plain_parts(parts))
+
+    def items(self) -> ItemsView[str, Any]:
+        """Return all of them, made at once."""
+        parts: dict[str, Any] = marshal.loads(self._packed)  # noqa: S302 - packed above
+        return parts.items()
+
+    def __getitem__(self, key: str) -> Any:
+        return plain_parts(self)[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(plain_parts(self))
+
+    def __len__(self) -> int:
+        return len(self.items())
+
+
+def plain_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the filled-in parts of a case as a dictionary."""
+    return dict(parts.items())
+
+
 class JobCase(BaseModel):
     """A case of a run: its name, its persona's, its user's model, and the filled-in parts that
     replace the job's own.
@@ -73,7 +105,9 @@ class JobCase(BaseModel):
     persona: str = ""
     user: str = ""
     """The model that plays the user, where a run has several of them; empty otherwise."""
-    parts: dict[str, Any] = Field(default_factory=dict)
+    parts: Annotated[
+        Mapping[str, Any], AfterValidator(PackedParts), PlainSerializer(plain_parts)
+    ] = Field(default_factory=lambda: PackedParts({}))
 
     @property
     def key(self) -> CaseKey:
@@ -105,7 +139,7 @@ def trial_cases(
         if place >= len(cases):
             continue  # the file was changed by hand
         case = cases[place]
-        filled = {**job, **case.parts}
+        filled = {**job, **plain_parts(case.parts)}
         facts = tuple(map(str, filled.get("facts") or ()))
         of_trial = Case(
             name=case.name,

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bioeval_tui.record import score as composite
-from bioeval_tui.record.cases import is_counted, judge_question, judged, task_criteria
+from bioeval_tui.record.cases import is_counted, judge_question, judged, plain_parts, task_criteria
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import Contrast, job_contrast
 from bioeval_tui.record.events import RunStarted, ScorePart, job_number
@@ -105,7 +105,7 @@ def compares_everything(started: RunStarted) -> bool:
 
     If so, the difference of the conditions' means is the mean of the trials' differences.
     """
-    jobs = [started.job, *({**started.job, **case.parts} for case in started.cases)]
+    jobs = [started.job, *(started.job | plain_parts(case.parts) for case in started.cases)]
     withholds = bool(started.job.get("facts"))
     return all(
         shared_criteria(job).is_everything and (job.get("facts") or not withholds) for job in jobs

@@ -6,7 +6,7 @@ changes. Views only read. Events of an abandoned attempt are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
@@ -490,6 +490,8 @@ class RunState:
     """How often it was resumed after an interruption."""
     added: int = 0
     """The trials that were added because as many had no score (`runs resume --rerun`)."""
+    first_trials: int = 1
+    """The number of trials that were planned when it started."""
     cases: list[Case] = field(default_factory=list)
     """The case of each trial, begun or not; empty where the job has none."""
     served: dict[Peer, dict[str, list[str]]] = field(default_factory=dict)
@@ -497,7 +499,7 @@ class RunState:
     that was asked for.
     """
     _clock: WorkClock = field(default_factory=WorkClock)
-    _parts: dict[CaseKey, dict[str, Any]] = field(default_factory=dict)
+    _parts: Mapping[CaseKey, Mapping[str, Any]] = field(default_factory=dict)
     """The values of each case, by its key."""
 
     _conditions: tuple[Condition, ...] | None = field(
@@ -578,7 +580,7 @@ class RunState:
         parts = self._parts.get(case.key)
         if parts is None:
             return cases.job_with_case(self.job, case)
-        return {**self.job, **parts}
+        return self.job | cases.plain_parts(parts)
 
     def case_key(self, trial: int) -> Hashable:
         """Return what two trials have in common whose `trial_job` is the same: their case, by its
@@ -597,7 +599,7 @@ class RunState:
         """
         if self.started is None:
             return self
-        known = {case.key: case.parts for case in judging.cases}
+        known = {case.key: cases.plain_parts(case.parts) for case in judging.cases}
         parts = {
             place: {key: value for key, value in own.items() if key not in judging.job}
             for place, own in self._parts.items()
@@ -880,7 +882,7 @@ def _count_resumed(state: RunState, event: events.RunResumed) -> None:
 def _apply_to_run(state: RunState, event: RunEvent) -> None:
     match event:
         case events.RunStarted():
-            state.started = event
+            state.started, state.first_trials = event, event.trials
             state._conditions = None
             places = cases.case_places(len(event.cases), event.trials)
             state.cases = cases.trial_cases(event.job, event.cases, places)

@@ -41,7 +41,6 @@ from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.record.cases import Case, JobCase
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.overlay import read_overlay, state_in_force
-from bioeval_tui.record.reading import run_events
 from bioeval_tui.record.run_options import recorded_options
 from bioeval_tui.record.runs import is_imported, is_live, recording_path
 from bioeval_tui.record.state import RunState
@@ -308,14 +307,16 @@ def _prompt_changes(started: RunStarted, makers: Makers) -> list[str]:
     ]
 
 
-def rerun_offer(path: Path) -> str:
+def rerun_offer(path: Path, now: RunState | None = None) -> str:
     """Return how to replace trials that could not be measured, in a sentence; empty if all were
     measured.
+
+    `now` is the state in force, which is read if it is not given.
     """
-    owed = owed_reruns(path)
+    state = now or _state_now(path)
+    owed = _owed_reruns(state)
     if not owed:
         return ""
-    state = state_in_force(state_as_written(path)[0], read_overlay(path, as_written=True))
     if state.started is not None and state.started.source is not None:
         return ""
     if (
@@ -355,13 +356,16 @@ def owed_reruns(path: Path) -> list[int]:
     Raises:
         RecordingError: the recording cannot be read, or lacks its first event.
     """
-    state, started = state_as_written(path)
-    asked = next(
-        (event.trials for event in run_events(path) if isinstance(event, RunStarted)),
-        started.trials,
-    )
-    now = state_in_force(state, read_overlay(path, as_written=True))
-    places = _case_order(state)
+    return _owed_reruns(_state_now(path))
+
+
+def _state_now(path: Path) -> RunState:
+    """Return the state in force of a recording."""
+    return state_in_force(state_as_written(path)[0], read_overlay(path, as_written=True))
+
+
+def _owed_reruns(now: RunState) -> list[int]:
+    places = _case_order(now)
 
     def case(trial: int) -> int:
         if trial <= len(places):
@@ -369,9 +373,8 @@ def owed_reruns(path: Path) -> list[int]:
         return 0
 
     excluded = Counter(map(case, excluded_trials(now)))
-    return sorted(
-        (excluded - Counter(map(case, range(asked + 1, count_trials(state) + 1)))).elements()
-    )
+    replaced = Counter(map(case, range(now.first_trials + 1, count_trials(now) + 1)))
+    return sorted((excluded - replaced).elements())
 
 
 def _case_order(state: RunState) -> list[int]:
