@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from bioeval_tui.base.text import clean_line, compact_json, plural, shorten
 from bioeval_tui.base.units import DASH, number
 from bioeval_tui.base.widths import padded
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
-from bioeval_tui.evaluation.engine.event_loop import run_fairly
+from bioeval_tui.evaluation.engine.event_loop import drop_batch, run_fairly
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring.cluster import OnCluster, on_cluster
 from bioeval_tui.evaluation.wiring.estimate import estimate_batch
@@ -61,6 +62,9 @@ from bioeval_tui.report.plans import print_estimates
 from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.summary import condition_title, held_conditions, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines
+
+MANY_CONVERSATIONS = 1_000
+"""So many fill enough memory that it is worth the time to free it before the result is made."""
 
 
 class BatchProgress:
@@ -217,6 +221,36 @@ def run_headless(
     gate = Gate(rules, files or {})
     gate.check_paths()
     talk = plain_console(stderr=True)
+    held = _hold(spec, settings, rules, talk, verbose=verbose)
+    if held is None:
+        return ExitCode.INTERRUPTED
+    if held.conversations > MANY_CONVERSATIONS:  # it takes 0.2 s
+        drop_batch()
+    code = _show_outcome(spec, settings, gate, held, talk, as_json=as_json)
+    if held.interrupted:
+        return ExitCode.INTERRUPTED
+    return code
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What is left of a batch whose conversations were held, besides its recordings."""
+
+    interrupted: bool
+    conversations: int
+    several_trials: bool
+    stopping: Decider | None
+
+
+def _hold(
+    spec: EngineSpec, settings: Settings, rules: GateRules, talk: Console, *, verbose: bool
+) -> _Held | None:
+    """Hold the conversations of a batch, whose jobs and cases are dropped before its result is
+    made; None if it was interrupted, and its recordings could not be written.
+
+    Raises:
+        BioevalError: a job or setting is wrong; nothing was sent.
+    """
     prepared = prepare_batch(spec, settings)
     for run in prepared:
         rules.require_conditions(run.plan.conditions, run.plan.job.held_in)
@@ -224,20 +258,12 @@ def run_headless(
         if run.plan.job.judged or not run.plan.job.rubric:
             rules.require_tasks(len(run.plan.job.judged), run.plan.job_name)
     with on_cluster(spec, prepared, settings) as cluster:
-        return _run_checked(cluster, spec, settings, gate, talk, as_json=as_json, verbose=verbose)
+        return _hold_checked(cluster, spec, settings, talk, verbose=verbose)
 
 
-def _run_checked(
-    cluster: OnCluster,
-    spec: EngineSpec,
-    settings: Settings,
-    gate: Gate,
-    talk: Console,
-    *,
-    as_json: bool,
-    verbose: bool,
-) -> int:
-    """Run a batch in which nothing is wrong; see `run_headless`."""
+def _hold_checked(
+    cluster: OnCluster, spec: EngineSpec, settings: Settings, talk: Console, *, verbose: bool
+) -> _Held | None:
     prepared = cluster.prepared
     print_lines([*said_before(prepared), *cluster.said], talk)
     several_trials = sum(run.plan.trials for run in prepared) > 1
@@ -259,34 +285,28 @@ def _run_checked(
         if not interrupted:
             raise
         talk.print(Text(clean_line(str(error), 500)), soft_wrap=True)  # the disk stayed full
-        return ExitCode.INTERRUPTED
-    code = _show_outcome(
-        spec, settings, gate, stopping, talk, as_json=as_json, shows_words=not several_trials
-    )
-    if interrupted:
-        return ExitCode.INTERRUPTED
-    return code
+        return None
+    return _Held(bool(interrupted), conversations_in(prepared), several_trials, stopping)
 
 
 def _show_outcome(
     spec: EngineSpec,
     settings: Settings,
     gate: Gate,
-    stopping: Decider | None,
+    held: _Held,
     talk: Console,
     *,
     as_json: bool,
-    shows_words: bool,
 ) -> int:
     """Print the result, whether it passes, and on `talk` what the user can do; return the exit
     code.
-
-    `shows_words` says that what was said is on the card, as in a run of one trial.
     """
     prices = load_prices(settings.data_dir / FILE_NAME)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
     if as_json:
-        folded = _fold_all(paths, keep_words=shows_words or bool(gate.files))
+        # What was said is on the card of a run of one trial.
+        keep_words = not held.several_trials or bool(gate.files)
+        folded = _fold_all(paths, keep_words=keep_words)
         states = _print_results(folded, prices, one=len(paths) == 1)
         found = [result_of(state, path, prices) for path, state in zip(paths, states, strict=True)]
     else:
@@ -302,8 +322,8 @@ def _show_outcome(
             print_score_card(found[0], out)
         else:
             print_batch(runs, out)
-    if stopping is not None:
-        out.print(Text(stopping.words), soft_wrap=True)
+    if held.stopping is not None:
+        out.print(Text(held.stopping.words), soft_wrap=True)
     print_checks(checked, out)
     _say_how_to_resume(states, talk)
     _say_what_helps(runs, talk, card=not as_json and len(states) == 1)

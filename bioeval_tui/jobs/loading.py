@@ -146,16 +146,25 @@ def job_from_data(data: Any) -> EvaluationJob:
 class PackedJob:
     """The job of a case, packed: a job takes 20 kB, and a run may have ten thousand."""
 
-    __slots__ = ("_bytes",)
+    __slots__ = ("_bytes", "like")
 
-    def __init__(self, job: EvaluationJob) -> None:
-        self._bytes = zlib.compress(job.model_dump_json(by_alias=True).encode(), 1)
+    def __init__(self, job: EvaluationJob, like: bytes = b"") -> None:
+        """`like` is `job_bytes` of one that is almost the same, which makes it ten times as
+        small.
+        """
+        packer = zlib.compressobj(1, zdict=like)
+        self._bytes = packer.compress(job_bytes(job)) + packer.flush()
+        self.like = like
 
     def unpack(self) -> EvaluationJob:
         """Return the job, made anew."""
-        return EvaluationJob.model_validate_json(
-            zlib.decompress(self._bytes), by_alias=True, by_name=False
-        )
+        unpacked = zlib.decompressobj(zdict=self.like).decompress(self._bytes)
+        return EvaluationJob.model_validate_json(unpacked, by_alias=True, by_name=False)
+
+
+def job_bytes(job: EvaluationJob) -> bytes:
+    """Return a job as JSON, with users, passwords and queries of its URLs."""
+    return job.model_dump_json(by_alias=True).encode()
 
 
 class CaseJobs(Sequence[EvaluationJob]):

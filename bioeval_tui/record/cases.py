@@ -133,23 +133,23 @@ def trial_cases(
     """Return the case of each trial from its place among the `cases` of a job's snapshot; `before`
     are the cases of the earlier trials.
     """
-    met = Counter(case.words for case in before)
+    met = Counter(case.key for case in before)
     made = []
     for place in places:
         if place >= len(cases):
             continue  # the file was changed by hand
         case = cases[place]
         filled = {**job, **plain_parts(case.parts)}
-        facts = tuple(map(str, filled.get("facts") or ()))
+        met[case.key] += 1
         of_trial = Case(
             name=case.name,
+            trial=met[case.key],
             persona=case.persona,
             user=case.user,
             tasks=case_tasks(filled),
-            facts=facts,
+            facts=tuple(map(str, filled.get("facts") or ())),
         )
-        met[of_trial.words] += 1
-        made.append(of_trial.model_copy(update={"trial": met[of_trial.words]}))
+        made.append(of_trial)
     return made
 
 

@@ -84,6 +84,9 @@ from bioeval_tui.report.sentences import LONGEST_LOSS, needs_all, sentence
 from bioeval_tui.statistics.estimates import LatencySummary, Sample
 from bioeval_tui.statistics.means import exact_mean
 
+MOST_CONTENTS = 1_000
+"""What so many conversations are about is kept in memory; that of others is made again."""
+
 
 class ConversationResult:
     """One conversation: one trial under one condition.
@@ -444,7 +447,12 @@ class ConversationResult:
         """
         if self._run.started.source is not None:
             return self.sample.case or self.sample.job
-        return self.contents.digest
+        return self.content_digest
+
+    @property
+    def content_digest(self) -> str:
+        """A hash of `contents`, which is kept where these are not."""
+        return self._run.content_digest(self.trial, self.condition)
 
     def task(self, number: int) -> TaskScored | None:
         """Return the judge's verdict on a task, if the conversation counts as a result."""
@@ -886,9 +894,18 @@ class RecordedRun:
         """Return what a trial is about; all trials of a case are about the same."""
         key = self._case_key(trial), condition
         if key not in self._contents:
+            if len(self._contents) >= MOST_CONTENTS:
+                self._contents.pop(next(iter(self._contents)), None)  # another thread may have, too
             job = self.state.trial_job(trial)
             self._contents[key] = job_contents(job, self.state.job, condition)
         return self._contents[key]
+
+    def content_digest(self, trial: int, condition: Condition) -> str:
+        """Return a hash of what a trial is about."""
+        key = self._case_key(trial), condition
+        if key not in self._content_digests:
+            self._content_digests[key] = self.conversation_contents(trial, condition).digest
+        return self._content_digests[key]
 
     @cached_property
     def job_digest(self) -> str:
@@ -913,6 +930,10 @@ class RecordedRun:
 
     @cached_property
     def _contents(self) -> dict[tuple[Hashable, Condition], Contents]:
+        return {}
+
+    @cached_property
+    def _content_digests(self) -> dict[tuple[Hashable, Condition], str]:
         return {}
 
     @cached_property

@@ -392,7 +392,7 @@ def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]
         case = talk.case.words if talk.case is not None else ""
         for place, title in run.task_titles(condition, talk.trial).items():
             # A case whose contents were changed is another one.
-            digest = talk.contents.digest
+            digest = talk.content_digest
             tries = counts.setdefault((run.started.job_name, case, title, digest), {})
             task = talk.task(place)
             if task is not None and task.measured and not talk.excluded:

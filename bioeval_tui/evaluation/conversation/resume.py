@@ -21,7 +21,7 @@ be, either.
 """
 
 
-@dataclass
+@dataclass(slots=True)
 class ConversationRecord:
     """What the run keeps of one conversation: its starting state and its score."""
 

@@ -51,7 +51,7 @@ class _Sent:
     times: int = 1
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False, slots=True)
 class Session:
     """What one conversation told its agent, and in which session."""
 
@@ -132,8 +132,9 @@ class Session:
         reach it.
         """
         self.is_open = False
-        self._sent.clear()
-        self._own.clear()
+        # All sessions of a batch are kept, to tell whose id comes again: without what only one that
+        # is held needs, which takes more memory than the rest.
+        del self._sent, self._own, self._seeds, self.not_clean
 
     def require_apart(self) -> None:
         """Raise `NotMeasuredError` if another conversation is held in this session."""

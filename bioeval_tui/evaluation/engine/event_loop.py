@@ -39,6 +39,15 @@ def run_fairly(main: Coroutine[object, object, Result]) -> Result:
         return runner.run(main)
 
 
+def drop_batch() -> None:
+    """Free what a batch that has ended held in memory.
+
+    Its parts refer to each other, and `run_fairly` has kept its plans from being searched.
+    """
+    gc.unfreeze()
+    gc.collect()
+
+
 def fair_loop() -> asyncio.AbstractEventLoop:
     """Return a new fair loop; on Windows the default one, because only that can start processes."""
     if sys.platform == "win32":

@@ -30,6 +30,7 @@ from bioeval_tui.jobs.loading import (
     PackedJob,
     error_message,
     field_path,
+    job_bytes,
     job_from_data,
     job_snapshot,
 )
@@ -211,7 +212,7 @@ class Cases:
                 )
 
     def _filled(self, rows: Sequence[CaseRow | None]) -> Iterator[CaseJob]:
-        template = job_snapshot(self.loaded.job)
+        template, like = job_snapshot(self.loaded.job), job_bytes(self.loaded.job)
         for row in rows:
             for persona in self.loaded.job.personas or (None,):
                 name, context = "", dict[str, Any](case={}, persona={})
@@ -229,7 +230,7 @@ class Cases:
                     if persona is not None:
                         data["personas"] = [persona.model_dump(mode="json", by_alias=True)]
                         data["evaluator"]["voice"] = persona.manner(data["evaluator"]["voice"])
-                    case = CaseJob(row, name, PackedJob(job_from_data(data)))
+                    case = CaseJob(row, name, PackedJob(job_from_data(data), like))
                 except filling.UnfilledError as error:
                     self.tell(row, error.placeholder.path, str(error))
                 except ValidationError as error:

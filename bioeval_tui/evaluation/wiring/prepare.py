@@ -35,7 +35,7 @@ from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.participants import given_models
 from bioeval_tui.evaluation.wiring.placebo import control_problem, unused_placebo
-from bioeval_tui.jobs.loading import CaseJobs, PackedJob
+from bioeval_tui.jobs.loading import CaseJobs, PackedJob, job_bytes
 from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion
 from bioeval_tui.peers import python_code
 from bioeval_tui.peers.offline import HUMAN
@@ -69,8 +69,9 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     )
     loaded = checked.required()
     job = give_agent(apply_mode(loaded.job, spec), spec)
+    like = job_bytes(job)
     cases = [
-        replace(case, packed=PackedJob(give_agent(apply_mode(case.job, spec), spec)))
+        replace(case, packed=PackedJob(give_agent(apply_mode(case.job, spec), spec), like))
         for case in checked.cases
     ]
     users = _users(spec, job)
@@ -131,7 +132,7 @@ def _with_users(cases: Sequence[CaseJob], users: Sequence[str]) -> list[CaseJob]
 def _with_user(case: CaseJob, user: str) -> CaseJob:
     job = case.job
     evaluator = job.evaluator.model_copy(update={"model": user})
-    packed = PackedJob(job.model_copy(update={"evaluator": evaluator}))
+    packed = PackedJob(job.model_copy(update={"evaluator": evaluator}), case.packed.like)
     return replace(case, packed=packed, user=clean_line(user, 200))
 
 
