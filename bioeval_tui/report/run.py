@@ -193,17 +193,17 @@ class ConversationResult:
         """Which facts the user's persona holds back or gets wrong; None if it does neither."""
         return self._talk.persona_facts
 
-    @cached_property
+    @property
     def facts(self) -> list[FactDisclosed]:
         """The facts that the user gave."""
         return self._talk.facts
 
-    @cached_property
+    @property
     def violations(self) -> list[EvaluatorViolated]:
         """How the user broke its rules."""
         return self._talk.violations
 
-    @cached_property
+    @property
     def user_faults(self) -> list[UserFault]:
         """What the user did wrong."""
         return self._talk.user_faults
@@ -223,7 +223,7 @@ class ConversationResult:
         """How many of them count against the agent."""
         return self._talk.failures
 
-    @cached_property
+    @property
     def latencies_ms(self) -> list[float]:
         """The agent's response times, one per turn, in ms."""
         return self._talk.latencies_ms
@@ -723,7 +723,8 @@ class RecordedRun:
         """Return what both conditions of a trial are scored by."""
         of_case = self._case_key(trial)
         if of_case not in self._criteria_shared:
-            self._criteria_shared[of_case] = shared_criteria(self.state.trial_job(trial))
+            found = shared_criteria(self.state.trial_job(trial))
+            self._criteria_shared[of_case] = self._alike.setdefault(found, found)
         return self._criteria_shared[of_case]
 
     def why_not_compared(self, trial: int) -> str:
@@ -942,6 +943,11 @@ class RecordedRun:
         return {}
 
     @cached_property
+    def _alike(self) -> dict[Hashable, Any]:
+        """What was found of a case, which most others have in common with it."""
+        return {}
+
+    @cached_property
     def _checked_titles(self) -> dict[Condition | None, rows.Titles]:
         """By condition: finding them looks at every conversation."""
         return {}
@@ -972,7 +978,8 @@ class RecordedRun:
             return rows.task_titles(self.state, trial, condition)
         key = self._case_key(trial), condition
         if key not in self._titles:
-            self._titles[key] = rows.task_titles(self.state, trial, condition)
+            titles = rows.task_titles(self.state, trial, condition)
+            self._titles[key] = self._alike.setdefault(tuple(titles.items()), titles)
         return self._titles[key]
 
     def assertion_titles(

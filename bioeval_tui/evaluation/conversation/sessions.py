@@ -134,7 +134,7 @@ class Session:
         self.is_open = False
         # All sessions of a batch are kept, to tell whose id comes again: without what only one that
         # is held needs, which takes more memory than the rest.
-        del self._sent, self._own, self._seeds, self.not_clean
+        del self._sent, self._own, self._seeds
 
     def require_apart(self) -> None:
         """Raise `NotMeasuredError` if another conversation is held in this session."""
