@@ -44,6 +44,7 @@ from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.record.reading import fold_shown
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
+from bioeval_tui.record.stored import is_large
 from bioeval_tui.report.answer import answer_batch
 from bioeval_tui.report.comparison import are_compared
 from bioeval_tui.report.deciding import Decider, make_decider
@@ -306,13 +307,12 @@ def _show_outcome(
     if as_json:
         # What was said is on the card of a run of one trial.
         keep_words = not held.several_trials or bool(gate.files)
-        folded = _fold_all(paths, keep_words=keep_words)
-        states = _print_results(folded, prices, one=len(paths) == 1)
-        found = [result_of(state, path, prices) for path, state in zip(paths, states, strict=True)]
+        results = _results(paths, prices, keep_words=keep_words)
+        found = _print_results(results, one=len(paths) == 1)
     else:
         # As `runs show` reads them: with the words that an answer quotes.
         found = [load_run(path, prices=prices) if path.exists() else None for path in paths]
-        states = [RunState() if run is None else run.state for run in found]
+    states = [RunState() if run is None else run.state for run in found]
     runs = [run for run in found if run is not None]
     checked = gate.check(runs)
     out = talk if as_json else plain_console()
@@ -343,35 +343,38 @@ def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
     return ExitCode.OK
 
 
-def _fold_all(paths: Sequence[Path], *, keep_words: bool) -> Iterator[RunState]:
-    """Yield the state of each run; unless `keep_words`, drop its messages when the next one is
-    asked for.
+def _results(
+    paths: Sequence[Path], prices: Prices, *, keep_words: bool
+) -> Iterator[RunResult | None]:
+    """Yield the result of each run; unless `keep_words`, drop its messages when the next one is
+    asked for. Those of a large one are never all in memory.
     """
     for path in paths:
+        if is_large(path):
+            yield load_run(path, prices=prices)
+            continue
         state = fold_shown(path)
-        yield state
+        yield result_of(state, path, prices)
         if not keep_words:
             for conversation in state.conversations.values():
                 lighten(conversation)
 
 
-def _print_results(folded: Iterable[RunState], prices: Prices, *, one: bool) -> list[RunState]:
-    """Print the result of `one` run, or a list of several, each while its words are in memory;
-    return the states.
-    """
-    states: list[RunState] = []
+def _print_results(results: Iterable[RunResult | None], *, one: bool) -> list[RunResult | None]:
+    """Print `one` result, or a list of several, each while its words are in memory; return them."""
+    found: list[RunResult | None] = []
 
     def documents() -> Iterator[dict[str, Any]]:
-        for state in folded:
-            yield piecewise_document(result_of(state, prices=prices))
-            states.append(state)
+        for run in results:
+            yield piecewise_document(run)
+            found.append(run)
 
     if one:
         for document in documents():
             print_json_piecewise(document)
     else:
         print_json_piecewise(documents())
-    return states
+    return found
 
 
 def print_batch(runs: Sequence[RunResult], console: Console) -> None:

@@ -11,6 +11,7 @@ from bioeval_tui.jobs.loading import (
     MOST_UNPACKED,
     CaseJobs,
     PackedJob,
+    job_bytes,
     job_from_data,
     job_snapshot,
     load_job,
@@ -300,6 +301,7 @@ def test_the_jobs_of_cases_are_unpacked_as_they_were_however_many_there_are() ->
     jobs = [template.model_copy(update={"facts": (f"fact {n}",)}) for n in range(MOST_UNPACKED + 2)]
     packed = CaseJobs(map(PackedJob, jobs))
     assert list(packed) == jobs
+    assert list(CaseJobs(PackedJob(job, job_bytes(template)) for job in jobs)) == jobs
     assert (packed[0], packed[-1], packed[:2]) == (jobs[0], jobs[-1], jobs[:2])
     with pytest.raises(IndexError):
         packed[len(jobs)]

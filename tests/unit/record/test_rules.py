@@ -4,6 +4,7 @@ threshold, and two at once.
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ from tests.unit.evaluation.conversation.fakes import AT, where
 from tests.unit.report.recorded import START, Recorded, Talk, reviewed, scoring
 
 KEY = ConversationKey("withheld", 1)
+PARTS = {"b": [1, 1.0], "a": {"z": None, "y": "é\u2028", "x": True}, "c": 2**70}
 
 
 def later(second: float) -> Any:
@@ -539,6 +541,20 @@ def test_who_judged_is_the_runs_judge_and_who_judged_again(
     state = apply_all(RunState(), [begun, *given])
     assert (state.judge, state.judge_prompt) == (judge, prompt)
     assert (RunState().judge, RunState().judge_prompt) == ("", "")
+
+
+def test_the_parts_of_a_case_are_written_as_they_were_read() -> None:
+    (told, *_) = Recorded([Talk()], started={"cases": ({"name": "a", "parts": PARTS},)}).events()
+    line = events.write_event(told)
+    read = events.read_event(line)
+    assert isinstance(read, events.RunStarted)
+    (case,) = read.cases
+    assert json.dumps(dict(case.parts)) == json.dumps(PARTS), "in their order, too"
+    assert (len(case.parts), list(case.parts), case.parts["b"]) == (3, ["b", "a", "c"], [1, 1.0])
+    assert events.write_event(read) == line
+    assert read == told
+    with pytest.raises(ValueError, match="parts"):
+        events.read_event(line.replace(b'"parts":{', b'"parts":7,"more":{'))
 
 
 def test_other_criteria_are_those_of_every_case_begun_or_not() -> None:

@@ -22,6 +22,7 @@ from bioeval_tui.record.events import Fault
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.overlay import append_numbered
+from bioeval_tui.record.stored import stored_run
 from tests.unit.report.recorded import START, Recorded, Talk, scoring
 
 LOST = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
@@ -94,6 +95,7 @@ def test_only_what_may_succeed_is_offered_again(
     found = rerun_offer(path)
     assert offer in found
     assert bool(found) == bool(offer)
+    assert rerun_offer(path, stored_run(path, keeps=False).state) == found
     if offer:
         assert found.startswith(f"{ID}: ")
 
