@@ -521,8 +521,11 @@ def pack(run: StoredRun) -> bytes | None:
     whole = sum(row is None for row in run._rows.values())
     if whole > len(run._rows) // 10:
         return None
-    lines = "\n".join([_json(run.kept()), *run.rows()])
-    return zlib.compress(lines.encode("ascii"), 1)
+    # One by one: all of them at once would take more memory than the views.
+    packer = zlib.compressobj(1)
+    packed = [packer.compress(_json(run.kept()).encode("ascii"))]
+    packed += (packer.compress(b"\n" + row.encode("ascii")) for row in run.rows())
+    return b"".join([*packed, packer.flush()])
 
 
 def unpack(path: Path, kept: bytes, digest: str, *, reads_on: bool = False) -> StoredRun | None:
@@ -531,9 +534,8 @@ def unpack(path: Path, kept: bytes, digest: str, *, reads_on: bool = False) -> S
     """
     run = StoredRun(path)
     try:
-        # Read one by one: all of them at once would take more memory than the views.
-        first, *rows = _lines_of(kept)
-        run.take(json.loads(first), map(json.loads, rows), digest, reads_on=reads_on)
+        lines = map(json.loads, _lines_of(kept))
+        run.take(next(lines), lines, digest, reads_on=reads_on)
     except _UNUSABLE:
         return None
     return run
@@ -582,7 +584,7 @@ def _read_on(path: Path, kept_in: Catalogue) -> StoredRun | None:
     if kept is None:
         return None
     try:
-        before = json.loads(_lines_of(kept)[0])
+        before = json.loads(next(_lines_of(kept)))
         size = int(before["size"])
         with path.open("rb") as file:
             hashed = _hash_of(file, size)
@@ -636,12 +638,17 @@ def is_large(path: Path) -> bool:
         return False  # who reads it says why
 
 
-def _lines_of(kept: bytes) -> list[bytes]:
-    opened = zlib.decompressobj()
-    lines = opened.decompress(kept, MOST_BYTES).split(b"\n")
-    if opened.unconsumed_tail or not opened.eof:
-        raise ValueError("torn, or larger than any rows")
-    return lines
+def _lines_of(kept: bytes) -> Iterator[bytes]:
+    """Yield the lines that `pack` wrote, unpacked piece by piece."""
+    opened, rest, size = zlib.decompressobj(), b"", 0
+    while not opened.eof:
+        piece = opened.decompress(kept, CHUNK)
+        kept, size = opened.unconsumed_tail, size + len(piece)
+        if size > MOST_BYTES or not (piece or kept or opened.eof):
+            raise ValueError("torn, or larger than any rows")
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+    yield rest
 
 
 _UNUSABLE = (
