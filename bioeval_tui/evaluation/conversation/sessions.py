@@ -132,9 +132,9 @@ class Session:
         reach it.
         """
         self.is_open = False
-        # All sessions of a batch are kept, to tell whose id comes again: without what only one that
-        # is held needs, which takes more memory than the rest.
-        del self._sent, self._own, self._seeds
+        # All sessions of a batch are kept, to tell whose id comes again.
+        for kept in (self._sent, self._own, self._seeds):
+            kept.clear()
 
     def require_apart(self) -> None:
         """Raise `NotMeasuredError` if another conversation is held in this session."""
