@@ -105,6 +105,13 @@ class Player:
         return min(self._now(), self._end_s)
 
     @property
+    def _known(self) -> int:
+        """The number of events that can be played: while a recording is read, an event is there
+        before its time is.
+        """
+        return len(self._times)
+
+    @property
     def _end_s(self) -> float:
         """When the last of the known events is due."""
         if self._times:
@@ -121,7 +128,7 @@ class Player:
 
     def jump(self, count: int) -> None:
         """Yield everything up to the `count`-th event immediately, then pause."""
-        self._target = max(self._target, min(count, len(self._events)))
+        self._target = max(self._target, min(count, self._known))
         self._anchor()
         self._paused = True
 
@@ -130,8 +137,8 @@ class Player:
 
         Everything up to the `begin`-th event is due immediately (`_due`).
         """
-        self._place, self._since, self._target = 0.0, self._clock(), min(begin, len(self._events))
-        while self.given < len(self._events) or not self._whole:
+        self._place, self._since, self._target = 0.0, self._clock(), min(begin, self._known)
+        while self.given < self._known or not self._whole:
             end = min(self._due(), self.given + MOST_AT_ONCE)
             if end <= self.given:
                 await self._wait()
@@ -143,7 +150,7 @@ class Player:
     def _due(self) -> int:
         """Return the number of events that are due by now."""
         if self._speed is None:
-            return len(self._events)
+            return self._known
         if self.given < self._target:
             self._place, self._since = self._times[self._target - 1], self._clock()
             return self._target
@@ -166,7 +173,7 @@ class Player:
         """Wait until the next event is due, or the state changed."""
         self._woken.clear()
         wait = None
-        if not self._paused and self.given < len(self._events):
+        if not self._paused and self.given < self._known:
             wait = max(0.0, self._times[self.given] - self._now()) / (self._speed or 1.0)
         try:
             async with asyncio.timeout(wait):

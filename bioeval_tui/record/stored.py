@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -229,6 +229,11 @@ class StoredRun:
         self._case_numbers: dict[Any, int] = {}
 
     # From the recording
+
+    @property
+    def conversations_read(self) -> int:
+        """How many conversations were read; meanwhile, how many so far."""
+        return len(self._source.pieces)
 
     def read(self, hashed: Any = None) -> None:
         """Read the recording, conversation by conversation; what was taken up is read on, given the
@@ -541,11 +546,18 @@ def unpack(path: Path, kept: bytes, digest: str, *, reads_on: bool = False) -> S
     return run
 
 
-def stored_run(path: Path, *, keeps: bool, mask: Mask | None = None) -> StoredRun:
+def stored_run(
+    path: Path,
+    *,
+    keeps: bool,
+    mask: Mask | None = None,
+    begins: Callable[[StoredRun], object] = lambda run: None,
+) -> StoredRun:
     """Return a recording with its conversations as rows: those that are kept, if they are of these
     bytes, else read now and, if it `keeps` them, kept in the list of the data folder's runs.
 
     With a mask nothing is kept: what a row counts, such as words, is that of the masked text.
+    `begins` is called with what is about to be read, so that another thread can say how far it is.
 
     Raises:
         RecordingError: it cannot be read.
@@ -562,6 +574,7 @@ def stored_run(path: Path, *, keeps: bool, mask: Mask | None = None) -> StoredRu
         run = _read_on(path, kept_in)
     if run is None:
         run = StoredRun(path, mask)
+        begins(run)
         run.read()
     # One that is still written would be kept again at each look.
     if kept_in is not None and not is_live(path):

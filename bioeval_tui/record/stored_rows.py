@@ -277,13 +277,15 @@ class StoredConversation(ConversationState):
     def _made_end(self, row: Sequence[Any] | None) -> events.ConversationEnded | None:
         if row is None:
             return None
-        reason, fault, is_plain = row
+        reason, fault, duration_ms, is_plain = row
         known: dict[str, Any] = {}
         if is_plain:
             known["detail"] = ""
         else:
             known["_unknown"] = ("ways", "received")
-        made: events.ConversationEnded = _Ended.of(self._place, reason=reason, fault=fault, **known)
+        made: events.ConversationEnded = _Ended.of(
+            self._place, reason=reason, fault=fault, duration_ms=duration_ms, **known
+        )
         return made
 
     def _made_score(self, row: Sequence[Any] | None) -> events.ConversationScored | None:
@@ -564,7 +566,8 @@ def _packed_counts(counts: Sequence[TokenCounts]) -> list[TokenCounts] | int:
 def _end_row(ended: events.ConversationEnded | None) -> list[Any] | None:
     if ended is None:
         return None
-    return [ended.reason, ended.fault, not (ended.detail or ended.ways or ended.received)]
+    is_plain = not (ended.detail or ended.ways or ended.received)
+    return [ended.reason, ended.fault, ended.duration_ms, is_plain]
 
 
 def _score_row(

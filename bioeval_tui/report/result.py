@@ -8,7 +8,7 @@ are computed when first asked for.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -45,7 +45,7 @@ from bioeval_tui.record.reviews import (
 )
 from bioeval_tui.record.score import Needed, needed
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
-from bioeval_tui.record.stored import is_large, stored_run
+from bioeval_tui.record.stored import StoredRun, is_large, stored_run
 from bioeval_tui.record.tool_calls import injected_words
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.answer import Answer, answer_run, answer_trial
@@ -421,6 +421,27 @@ class RunResult(RecordedRun):
             return concurrency_words(self.summary.conditions[0].latency)
         return ""
 
+    def trial_name(self, number: int) -> str:
+        """Return what a trial is called where there is little room: `trial 2 of 3`, or its case;
+        empty for the only trial.
+        """
+        case, trials = self.state.case(number), self.started.trials
+        if case is not None:
+            return case.title
+        if trials > 1:
+            return f"trial {number} of {trials}"
+        return ""
+
+    def trial_uplift(self, number: int) -> float | None:
+        """Return supplied − withheld of a trial on what both conditions share; None if they are not
+        compared.
+        """
+        return trial_difference(self.state, number)
+
+    def trial_shared(self, number: int) -> of.Shared | None:
+        """Return how much a trial's conditions share; None if that is everything."""
+        return counted_shared([self.criteria_shared(number)])
+
     @cached_property
     def trial_results(self) -> tuple[TrialResult, ...]:
         """Every trial that has started."""
@@ -630,12 +651,14 @@ def load_run(
     as_recorded: bool = False,
     keeps: bool = True,
     whole: bool = False,
+    begins: Callable[[StoredRun], object] = lambda run: None,
 ) -> RunResult:
     """Return the result of a recording and its overlay; without `prices`, the included prices are
     used.
 
     Of a large recording in the data folder, what all views need is kept in the list of runs, unless
     told otherwise (`keeps`). With `whole`, all texts are in memory, for who reads most of them.
+    `begins` is called with a large recording that is about to be read (`stored_run`).
 
     The latest verdict on a transcript counts; with `as_recorded`, the recorded one does, and the
     latest is only listed.
@@ -646,7 +669,8 @@ def load_run(
     overlay = read_overlay(path)
     stored = None
     if not whole and is_large(path):
-        stored = stored_run(path, keeps=keeps, mask=current() if masking() else None)
+        mask = current() if masking() else None
+        stored = stored_run(path, keeps=keeps, mask=mask, begins=begins)
     if stored is not None and stored.state.started is not None:
         state, started, problems = stored.state, stored.state.started, tuple(stored.problems)
     else:
@@ -708,13 +732,13 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
     return TrialResult(
         trial=trial,
         heading=heading,
-        name=_trial_name(run, trial),
+        name=run.trial_name(trial),
         conditions=conditions,
         is_whole=set(scored_conditions(state.job)).issubset(conditions),
         titles=tuple(map(state.condition_title, conditions)),
         conversations=talks,
-        uplift=trial_difference(state, trial),
-        shared=counted_shared([run.criteria_shared(trial)]),
+        uplift=run.trial_uplift(trial),
+        shared=run.trial_shared(trial),
         tasks=tuple(rows.task_rows(state, trial)),
         tones=_tones(talks),
         assertions=tuple(rows.assertion_rows(state, trial, run.checked_titles())),
@@ -725,15 +749,6 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
         turns=tuple(_turns(run, talks)),
         needed=tuple(_needed(talk, run.target) for talk in talks),
     )
-
-
-def _trial_name(run: RunResult, trial: int) -> str:
-    case, trials = run.state.case(trial), run.started.trials
-    if case is not None:
-        return case.title
-    if trials > 1:
-        return f"trial {trial} of {trials}"
-    return ""
 
 
 def _needed(talk: ConversationResult | None, target: float) -> tuple[Needed, ...]:

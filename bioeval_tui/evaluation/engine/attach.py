@@ -190,20 +190,26 @@ class ReplayedRun(Player):
         self.given, at_once = 0, self._speed is None and not self._paused
         if self._source is not None and self._reading is None:
             self._reading = asyncio.create_task(self._follow(self._source))
-        elif self._source is None and not self._events and self.true_times and not masking():
-            async for batch in self._read():
-                if at_once:  # what was read need not be read again to be shown
+        elif self._source is None and self._reading is None and not self._events:
+            if masking() or not self.true_times:
+                # A reader's pace and a mask need to know what follows.
+                recording = await asyncio.to_thread(read_recording, self.path)
+                self._take(recording.events, whole=True)
+            elif at_once:
+                async for batch in self._read():  # what was read need not be read again
                     self.given += len(batch)
                     yield batch
-        elif (
-            self._source is None and not self._events
-        ):  # a reader's pace and a mask need to know what follows
-            self._take((await asyncio.to_thread(read_recording, self.path)).events, whole=True)
+            else:
+                self._reading = asyncio.create_task(self._read_on())
+                if self._begin:  # a place may be anywhere
+                    await asyncio.wait({self._reading})
         if self._paused:  # a run that was shown whole has no pace to step back at
             self._speed = self._speed or 1.0
         begin, self._begin, self._begun = self._begin or 0, None, True
         async for batch in self.play(begin):
             yield batch
+        if self._reading is not None and self._source is None:
+            await self._reading  # why the recording could not be read
         if self._source is None and not isinstance(self._events[-1], RunEnded):
             message = "the recording ends here; the run was interrupted"
             yield [
@@ -216,10 +222,15 @@ class ReplayedRun(Player):
                 )
             ]
 
-    async def _read(self) -> AsyncIterator[Sequence[RunEvent]]:
-        """Read the recording, yield its events in batches, and note when they are due."""
+    async def _read(self, *, plays: bool = False) -> AsyncIterator[Sequence[RunEvent]]:
+        """Read the recording, yield its events in batches, and note when they are due.
+
+        If it `plays` meanwhile, the events are there as soon as they are read.
+        """
         events, timeline = RecordedEvents(self.path), Timeline()
         batches, self._timeline, self._times = events.read(), timeline, timeline.times
+        if plays:
+            self._events = events
 
         def read_batch() -> Sequence[RunEvent] | None:
             if batch := next(batches, None):
@@ -233,6 +244,18 @@ class ReplayedRun(Player):
             last = batch or last
         self._events, self.marks = events, await asyncio.to_thread(timeline.marks)
         yield last  # now that the places to go to are known
+
+    async def _read_on(self) -> None:
+        """Read the recording while its beginning is played: the places to go to are known at its
+        end.
+        """
+        self._whole = False
+        try:
+            async for _ in self._read(plays=True):
+                self._woken.set()
+        finally:
+            self._whole = True
+            self._woken.set()
 
     def _take(self, written: Sequence[RunEvent], *, whole: bool) -> None:
         events = self._order(written)

@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.submissions import Submission
+    from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.batches import Batches
     from bioeval_tui.tui.data.grading import Benchmarks
     from bioeval_tui.tui.data.job_list import JobList
+    from bioeval_tui.tui.data.large_runs import LargeRuns
     from bioeval_tui.tui.data.reviews import ReviewDesk
     from bioeval_tui.tui.data.run_list import RunList
     from bioeval_tui.tui.grading_items import MedalRow
@@ -118,6 +120,12 @@ class AppServices:
         from bioeval_tui.tui.data.run_list import RunList
 
         return RunList(self.settings, writes=self._writes)
+
+    @_Part
+    def _large_runs(self) -> LargeRuns:
+        from bioeval_tui.tui.data.large_runs import LargeRuns
+
+        return LargeRuns(writes=self._writes)
 
     @_Part
     def benchmarks(self) -> Benchmarks:
@@ -243,16 +251,22 @@ class AppServices:
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Attach to a run in progress, or replay one (`speed` 1 is the recorded speed, None is at
-        once).
+        once). A large one that has ended is shown before its events are read (`LargeRun`).
         """
 
         def open_view() -> RunView:
             from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
             from bioeval_tui.record.runs import is_live
+            from bioeval_tui.tui.data.large_runs import LargeRun, LargeRuns
 
             path = self.run_list.find(run_id)
             if is_live(path):
                 return FollowedRun(path)
+            if speed is None and LargeRuns.has_rows(path):
+                runs = self.run_list.runs()
+                known = next((run for run in runs if run.run_id == path.stem), None)
+                if known is not None and known.status != "interrupted":
+                    return LargeRun(path, self._large_runs, known.scores)
             return ReplayedRun(path, speed)
 
         return await self.in_thread(open_view)
@@ -261,12 +275,18 @@ class AppServices:
         """Read recorded runs and call a function with them, in a thread; return its result."""
 
         def called() -> Made:
-            from bioeval_tui.report.result import load_run
-
             paths = [self.run_list.find(run_id) for run_id in run_ids]
-            return function(*[load_run(path, keeps=self._writes) for path in paths])
+            return function(*map(self._read, paths))
 
         return await self.in_thread(called)
+
+    def _read(self, path: Path) -> RunResult:
+        from bioeval_tui.report.result import load_run
+        from bioeval_tui.tui.data.large_runs import LargeRuns
+
+        if LargeRuns.has_rows(path):
+            return self._large_runs.result(path)
+        return load_run(path, keeps=self._writes)
 
     # Medals and reviews
 

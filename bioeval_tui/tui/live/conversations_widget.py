@@ -269,12 +269,14 @@ class Conversations(Vertical):
         state, now = self.watched.state, self.watched.link.now
         if state is None:
             return
-        for key, conversation in state.conversations.items():
-            if key.trial == self.watched.trial and key.condition in self.frames:
-                frame, change = self.frames[key.condition], changed.get(key)
-                frame.show_conversation(conversation, change)
-                if now is not None and change is not None and not change.only_text:
-                    frame.transcript.tick(now)
+        for condition, frame in self.frames.items():
+            conversation = state.conversation(condition, self.watched.trial)
+            if conversation is None:
+                continue
+            change = changed.get(conversation.key)
+            frame.show_conversation(conversation, change)
+            if now is not None and change is not None and not change.only_text:
+                frame.transcript.tick(now)
 
     def show_new_spans(self) -> None:
         """Show spans that arrive while the waterfall is open."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import RunEvent
     from bioeval_tui.record.state import Change, ConversationKey, ConversationState, RunState
+    from bioeval_tui.tui.data.large_runs import LargeRun
 
 PRESENTED = frozenset(
     {
@@ -77,6 +78,10 @@ class Watched:
 
 FRAME_S = 1 / 60
 """Minimum time between two messages to the screen, in seconds: it draws no more often."""
+BACKLOG, PICTURE_S = 200, 0.25
+"""So many events at once are no frame of a live run, but what was written before: until all are
+applied, the screen draws this often, in seconds. More pictures would take longer than the events.
+"""
 SLICE_S = 0.008
 """How long a backlog of events is processed before control returns to the screen, in seconds."""
 
@@ -128,6 +133,14 @@ class Changes:
         return bool(self.run or self.conversations)
 
 
+class ReadingBegins(Message):
+    """A large recorded run is opened, which takes a while to read."""
+
+    def __init__(self, run: LargeRun) -> None:
+        super().__init__()
+        self.run = run
+
+
 class StateChanged(Message):
     """The run's state changed; posted at most once a frame, and at once if somebody acted."""
 
@@ -157,7 +170,8 @@ class Feed:
         self._clock = clock
         self._late_s = view.late_s
         self._changes = Changes()
-        self._posted_at = -FRAME_S
+        self._posted_at = -PICTURE_S
+        self._is_behind = False
         self._timer: asyncio.TimerHandle | None = None
 
     def has_posted(self, seq: int) -> bool:
@@ -178,10 +192,17 @@ class Feed:
             if isinstance(batches, AsyncGenerator):
                 await batches.aclose()
 
+    def show(self, state: RunState) -> None:
+        """Take a run that was read whole."""
+        self.state, self.last_at, self.heard_at = state, state.last_at, self._clock()
+        self._changes.run |= {"run_started", "run_ended"}
+        self._post_now()
+
     async def _fold(self, batch: Sequence[RunEvent]) -> None:
         from bioeval_tui.record.state import apply  # the models of events, after the first paint
 
         began = self._clock()
+        self._is_behind = len(batch) >= BACKLOG
         self.heard_at = began - self._late_s
         self._late_s = 0.0
         for count, event in enumerate(batch):
@@ -202,7 +223,8 @@ class Feed:
             self._post_now()
         if self._timer is not None or not self._changes:
             return
-        wait = self._posted_at + FRAME_S - self._clock()
+        frame_s = PICTURE_S if self._is_behind else FRAME_S
+        wait = self._posted_at + frame_s - self._clock()
         if wait <= 0:
             self._post_now()
         else:
@@ -231,7 +253,7 @@ class RunLink:
     def __init__(
         self,
         opener: Opener | None,
-        post: Callable[[StateChanged], object],
+        post: Callable[[StateChanged | ReadingBegins], object],
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self.status: LinkState = "waiting" if opener else "empty"
@@ -243,6 +265,8 @@ class RunLink:
         self._feed: Feed | None = None
         self.playback: ReplayedRun | None = None
         """The controls of a replay; None for a live run, and before it is opened."""
+        self.whole: LargeRun | None = None
+        """The large run that is shown whole; None for one whose events are applied."""
         self._over = asyncio.Event()
 
     @property
@@ -335,11 +359,17 @@ class RunLink:
         # The models of events, after the first paint.
         from bioeval_tui.evaluation.engine.attach import ReplayedRun
         from bioeval_tui.record.state import RunState
+        from bioeval_tui.tui.data.large_runs import LargeRun
 
         self.status = view.mode
         self.playback = view if isinstance(view, ReplayedRun) else None
         self._feed = Feed(view, RunState(), self._post, self._clock)
-        await self._feed.run()
+        if isinstance(view, LargeRun) and not view.is_played:
+            self.whole = view
+            self._post(ReadingBegins(view))
+            self._feed.show((await view.read()).state)
+        else:
+            await self._feed.run()
         self._over.set()
         if self._feed.state.started is None:
             self.status = "failed"

@@ -339,6 +339,14 @@ def waiting(
     return lines
 
 
+def reading(read: int, conversations: int) -> list[Cell]:
+    """Return the lines of a live screen whose large run is being read."""
+    said = f"Reading {plural(conversations, 'conversation')}…"
+    if read:
+        said = f"Reading {read:,} of {plural(conversations, 'conversation')}…"
+    return [Cell(said, "strong")]
+
+
 def title(link: LinkState) -> Cell:
     """Return the title's status before the run has started."""
     if link == "failed":

@@ -21,7 +21,13 @@ from bioeval_tui.report.sentences import sure
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, operator
 from bioeval_tui.tui.live.conversations_widget import Conversations, FindLine
-from bioeval_tui.tui.live.feed import Changes, RunLink, StateChanged, Watched
+from bioeval_tui.tui.live.feed import (
+    Changes,
+    ReadingBegins,
+    RunLink,
+    StateChanged,
+    Watched,
+)
 from bioeval_tui.tui.live.operator import Operator
 from bioeval_tui.tui.live.panels import PanelDeck
 from bioeval_tui.tui.live.replay_bar import ReplayControls
@@ -35,7 +41,9 @@ from bioeval_tui.tui.shared.wrapped_lines import Labelled
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.interface import Opener
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.tui.live.score_card import ScoreCard, Selection
+    from bioeval_tui.report.result import RunResult
+    from bioeval_tui.tui.data.large_runs import LargeRun
+    from bioeval_tui.tui.live.score_card import CardFigures, ScoreCard, Selection
     from bioeval_tui.tui.live.score_card_view import CardEvidence
     from bioeval_tui.tui.runs.batch_view import Glance
     from bioeval_tui.tui.runs.grid import GridScreen
@@ -115,6 +123,8 @@ class LiveScreen(BaseScreen):
         self._card_shown = False
         self._left_card: Selection | None = None
         """The row of the score card from which the evidence was opened; `esc` returns there."""
+        self._figures: CardFigures | None = None
+        """What the card of many conversations needs, once it is worked out."""
         self._banner = self._caption = ""
         self._undrawn = Changes()
         self._ticked: datetime | None = None
@@ -179,7 +189,7 @@ class LiveScreen(BaseScreen):
         """Detach from the current run and show another."""
         self.opener = opener
         self.from_grid, self.batch_id = False, None
-        self._left_card = None
+        self._left_card = self._figures = None
         self.operator.forget()
         self.conversations.clear()
         await self._replace_link(self._make_link(opener))
@@ -408,6 +418,9 @@ class LiveScreen(BaseScreen):
                 jobs, again = self.key("go('jobs')"), self.key("again")
             keys = heads_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
             lines = heads_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
+            if link.whole is not None and not ended and link.status == "replay":
+                read, all_of_it = link.whole.conversations_read, link.whole.conversations
+                lines = heads_view.reading(read, all_of_it)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
                 lines = self.bioeval.introduction()
             self.show_notice(lines)
@@ -553,6 +566,23 @@ class LiveScreen(BaseScreen):
 
     # The end
 
+    @on(ReadingBegins)
+    def _reading_begins(self, event: ReadingBegins) -> None:
+        """Show what is known of a large run, and its card once it is read."""
+        if self.link.whole is event.run and self.is_active:
+            self._card_shown = True
+            self._show_card_to_come(event.run)
+
+    def _show_card_to_come(self, run: LargeRun | RunResult) -> None:
+        from bioeval_tui.tui.live.score_card import CardToCome
+
+        self.app.push_screen(CardToCome(run), self._figures_known)
+
+    def _figures_known(self, figures: CardFigures | None) -> None:
+        if figures is not None:
+            self._figures = figures
+            self.action_score_card()
+
     def _show_end(self) -> None:
         """Show the score card once the conversations are drawn."""
         ended = self.state is not None and self.state.ended is not None
@@ -587,9 +617,7 @@ class LiveScreen(BaseScreen):
         """Open the score card over the conversations."""
         if self.state is None or not self.check_action("score_card", ()):
             return
-        from bioeval_tui.tui.live.score_card import make_card
-
-        card = make_card(self.state, self.watched.trial, self._left_card)
+        card = self._make_card(self.state)
         if card is None:
             return
         self._left_card = None
@@ -597,6 +625,23 @@ class LiveScreen(BaseScreen):
         if self.watched.playback is not None:
             card.key_owners.add(self.replay, self.replay.KEYS)
         self.app.push_screen(card, partial(self._card_closed, card))
+
+    def _make_card(self, state: RunState) -> ScoreCard | None:
+        """Return the card of the run; None if there is none yet: of many conversations, the figures
+        are worked out in a thread.
+        """
+        from bioeval_tui.report.result import result_of
+        from bioeval_tui.tui.live import score_card
+
+        if state.ended is None or len(state.conversations) < score_card.MANY_CONVERSATIONS:
+            return score_card.make_card(state, self.watched.trial, self._left_card)
+        if self._figures is not None and self._figures.result.state is state:
+            figures = self._figures
+            return score_card.RunCard(figures.result, self._left_card, figures.rows)
+        run = self.link.whole or result_of(state)
+        if run is not None:
+            self._show_card_to_come(run)
+        return None
 
     action_to_card = action_score_card
     """The card opens at the row from which this was opened."""

@@ -16,6 +16,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from bioeval_tui.base.units import clock
+from bioeval_tui.record.turn_marks import TurnMark
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, Tone, eighth, joined, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
@@ -23,11 +24,11 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.record.turn_marks import TurnMark
     from bioeval_tui.tui.live.feed import Watched
     from bioeval_tui.tui.shared.base import BaseScreen
     from bioeval_tui.tui.shared.program import Program
 
+BEGINNING = TurnMark(None, 1, 0, 0, 0.0)
 NARROW, ROOMY_WIDTH = 50, 100
 """Minimum widths for the turn, and for the condition."""
 PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "✗"
@@ -324,6 +325,8 @@ class ReplayControls(Widget, can_focus=True):
         playback, state = self.watched.playback, self.watched.state
         if playback is None:
             return False
+        if self.watched.link.whole is not None:  # its events were not read: it has no places yet
+            return action == "play" and state is not None and state.ended is not None
         match action:
             case "turn":
                 by = cast("int", parameters[0])
@@ -372,7 +375,7 @@ class ReplayControls(Widget, can_focus=True):
         playback, state = self.watched.playback, self.watched.state
         if playback is not None and state is not None and state.ended is not None:
             playback.speed = playback.speed or 1.0
-            self.action_edge(0)
+            self.seek(playback.marks[0] if playback.marks else BEGINNING)
             playback.set_paused(False)
             return
         self._set_paused(False)

@@ -17,17 +17,29 @@ from textual.widgets import Static
 
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.text import plural, shorten
-from bioeval_tui.base.units import signed
+from bioeval_tui.base.units import number, signed
+from bioeval_tui.base.widths import padded
+from bioeval_tui.report.brief import make_brief
 from bioeval_tui.report.result import RunResult, result_of, reviewed
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.since import changes_since_run, previous_run
+from bioeval_tui.tui.data.large_runs import LargeRun
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.review_items import ReviewSource
 from bioeval_tui.tui.shared.answer_block import AnswerBlock
-from bioeval_tui.tui.shared.cells import Cell, left, paint, paint_lines, right, spread
+from bioeval_tui.tui.shared.cells import (
+    Cell,
+    Line,
+    left,
+    paint,
+    paint_lines,
+    right,
+    spread,
+    who_and_what,
+)
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import RowList
@@ -196,6 +208,7 @@ class ScoreCard(Dialog[CardEvidence]):
         self._is_empty = score_card_view.is_empty(self._trial)
         self._more = False
         self._rows = self._build_rows()
+        self._widths: list[int] = []
         self._list, self._side = RowList("~evidence-rows", lambda: self.opens), GainsPanel()
         if looked_at is None:
             self._condition = score_card_view.condition_to_explain(self._trial)
@@ -252,9 +265,9 @@ class ScoreCard(Dialog[CardEvidence]):
     def on_mount(self) -> None:
         """Draw the card, and put the cursor on the first row."""
         self.set_class(self._is_empty, "-empty")
-        self.query_one(".card--head", DrawnPanel).draw(self._head)
         self._list.show_blurred_cursor()
         self._set_rows()
+        self.query_one(".card--head", DrawnPanel).draw(self._head)
         self._list.focus()
         self._show_condition()
         if self._answer is self._result.answer:
@@ -300,7 +313,7 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def _set_rows(self) -> None:
         """Give each row as many lines as its title needs."""
-        columns = self._columns
+        columns = self._widths = self._columns
 
         def painted(index: int, width: int) -> Content:
             row = self._rows[index]
@@ -309,14 +322,22 @@ class ScoreCard(Dialog[CardEvidence]):
             ]
             return drawn_row(row, cells, width)
 
+        def height(index: int, width: int) -> int:
+            row = self._rows[index]
+            # Wrapping thousands of trials to find that each is one line would take a second.
+            room = width - cell_len(row.mark) - sum(columns)
+            if row.cells and row.drawn is None and cell_len(row.label.text) <= room:
+                return 1
+            return painted(index, width).plain.count("\n") + 1
+
         def heights(width: int) -> list[int]:
-            return [painted(index, width).plain.count("\n") + 1 for index in range(len(self._rows))]
+            return [height(index, width) for index in range(len(self._rows))]
 
         self._list.set_rows(len(self._rows), painted, lines=heights)
 
     def _head(self, width: int) -> Content:
         at = list(self._both).index(self._condition)
-        columns = self._columns
+        columns = self._widths
         start = sum(columns[:at])
         return Content("\n").join(
             [
@@ -487,14 +508,21 @@ class RunCard(ScoreCard):
     }
     """
 
-    def __init__(self, result: RunResult, looked_at: Selection | None = None) -> None:
+    def __init__(
+        self,
+        result: RunResult,
+        looked_at: Selection | None = None,
+        rows: Sequence[score_card_view.Row] | None = None,
+    ) -> None:
+        """`rows` are those of `run_rows`, if they are known."""
+        self._run_rows = list(score_card_view.run_rows(result) if rows is None else rows)
         super().__init__(result, result.trials[0], looked_at, self)
         self.heading = (
             f"{score_card_view.subject(result)} · {plural(result.planned_trials, 'trial')}"
         )
 
     def _build_rows(self) -> list[score_card_view.Row]:
-        rows = score_card_view.run_rows(self._result)
+        rows = self._run_rows
         if not self._more:
             return [*rows, _fold_row(RUN_MORE)]
         return [*rows, _fold_row(LESS), *score_card_view.run_more_rows(self._result)]
@@ -552,3 +580,113 @@ def make_card(state: RunState, trial: int, looked_at: Selection | None = None) -
     if several:
         return RunCard(result, looked_at)
     return ScoreCard(result, trial, looked_at)
+
+
+MANY_CONVERSATIONS = 1_000
+"""From so many on, the figures of a card take longer than a key may: `CardToCome` shows them."""
+PROGRESS_S = 0.2
+"""How often it says how many conversations were read, in seconds."""
+
+
+class CardFigures(NamedTuple):
+    """All that the card of a run with many conversations needs, worked out."""
+
+    result: RunResult
+    rows: list[score_card_view.Row]
+
+    @classmethod
+    def of(cls, result: RunResult) -> CardFigures:
+        """Work them out, which takes seconds."""
+        assert result.answer  # it is kept in the result, as is the summary
+        result.trial(result.trials[0])
+        return cls(result, score_card_view.run_rows(result))
+
+
+class CardToCome(Dialog[CardFigures]):
+    """Stands where the card of a run with many conversations will, until its figures are worked
+    out: what is known of it, and how much of it was read.
+
+    The result is the figures, or None if the dialog was closed.
+    """
+
+    NAME = "Score card"
+    ABOUT = (
+        "What is known of a large run while it is read. Its score card follows in this place; esc"
+        " shows the conversations without it."
+    )
+    DEFAULT_CSS = """
+    CardToCome {
+        & > .dialog--box { width: 100%; max-width: 160; height: 100%; max-height: 100%; }
+        & .dialog--heading { margin: 0; height: auto; max-height: 2; }
+        & #brief { max-height: 4; }
+        & #known { height: auto; margin-top: 1; }
+        &.-narrow > .dialog--box { padding: 0 1; }
+    }
+    """
+
+    def __init__(self, run: LargeRun | RunResult) -> None:
+        self._run = run
+        begun = run.begun if isinstance(run, LargeRun) else run.state
+        assert begun.started is not None
+        self._begun = begun
+        self._brief = make_brief(begun, begun.started)
+        subject = ": ".join(filter(None, (self._brief.job, self._brief.about)))
+        super().__init__(f"{subject} · {plural(begun.started.trials, 'trial')}")
+        self._is_read = not isinstance(run, LargeRun)
+        self._figures: CardFigures | None = None
+
+    def compose_body(self) -> Iterable[Widget]:
+        """What is known."""
+        brief = Labelled(id="brief")
+        # The facts, which cases have, are not known yet.
+        brief.show(who_and_what(self._brief)[:1])
+        yield brief
+        yield Labelled(id="known")
+
+    def on_mount(self) -> None:
+        """Begin."""
+        self._show_known()
+        self.set_interval(PROGRESS_S, self._show_known)
+        self._work_out()
+
+    def _show_known(self) -> None:
+        lines: list[Line] = []
+        if isinstance(self._run, LargeRun):
+            scores = self._run.scores
+            titles = list(map(self._begun.condition_title, scores))
+            width = max(map(cell_len, titles), default=0) + 2
+            for title, score in zip(titles, scores.values(), strict=True):
+                lines.append([Cell(padded(title, width), "quiet"), Cell(number(score), "strong")])
+            lines.append([])
+        lines.append([Cell(self._progress, "busy")])
+        self.query_one("#known", Labelled).show(lines)
+
+    @property
+    def _progress(self) -> str:
+        if self._is_read or not isinstance(self._run, LargeRun):
+            return "Working out the figures…"
+        (said,) = heads_view.reading(self._run.conversations_read, self._run.conversations)
+        return said.text
+
+    @work(group="figures")
+    async def _work_out(self) -> None:
+        run = self._run
+        try:
+            result = await run.read() if isinstance(run, LargeRun) else run
+        except (BioevalError, OSError) as error:
+            self.app.notify(str(error), severity="error", markup=False)
+            self.dismiss(None)
+            return
+        self._is_read = True
+        self._show_known()
+        in_thread = self.bioeval.services.in_thread
+        self._figures = await in_thread(lambda: CardFigures.of(result))
+        self._hand_over()
+
+    def on_screen_resume(self) -> None:
+        """Give way to the card once no box is open above."""
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        if self._figures is not None and self.app.screen is self:
+            self.dismiss(self._figures)

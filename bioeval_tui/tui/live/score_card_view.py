@@ -670,7 +670,7 @@ def run_rows(result: RunResult) -> list[Row]:
         *_task_shares(result),
         *_assertion_shares(result),
         *(Row("! ", note, {}) for note in notes(result)),
-        *map(_trial_row, result.trial_results),
+        *(_trial_row(result, trial) for trial in result.trials),
     ]
 
 
@@ -791,17 +791,20 @@ def _share(proportion: Proportion) -> Cell:
     return Cell(f"✗ {words}", "bad")
 
 
-def _trial_row(trial: TrialResult) -> Row:
-    cells = {
-        name: Cell(score_words(talk), score_tone(talk.score if talk else None))
-        for name, talk in trial.talks_by_condition.items()
-    }
-    details = {
-        name: [Cell("enter opens this trial's card", "quiet")] for name in trial.talks_by_condition
-    }
+def _trial_row(result: RunResult, trial: int) -> Row:
+    """Return the row of a trial, of its scores alone: a `TrialResult` has all texts of its
+    conversations, which would have to be read for each of perhaps thousands of rows.
+    """
+    cells, details = {}, {}
+    for name in result.conditions:
+        talk = result.conversation(name, trial)
+        cells[name] = Cell(score_words(talk), score_tone(talk.score if talk else None))
+        details[name] = [Cell("enter opens this trial's card", "quiet")]
     # On some criteria alone, the difference is not that of the scores beside it.
-    change = uplift(trial.uplift) if trial.shared is None else Cell("–", "quiet")
-    return Row("  ", Cell(trial.name), cells, change, details, trial=trial.trial)
+    change = Cell("–", "quiet")
+    if result.trial_shared(trial) is None:
+        change = uplift(result.trial_uplift(trial))
+    return Row("  ", Cell(result.trial_name(trial)), cells, change, details, trial=trial)
 
 
 def _dot(count: int) -> str:

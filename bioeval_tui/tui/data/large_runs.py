@@ -1,0 +1,156 @@
+"""Large recorded runs: read once for all who ask, and shown whole before anything is played."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+from bioeval_tui.base.errors import RecordingError
+from bioeval_tui.evaluation.engine.attach import ReplayedRun
+from bioeval_tui.record.events import RunStarted
+from bioeval_tui.record.masking import masking
+from bioeval_tui.record.reading import LineReader, batches
+from bioeval_tui.record.state import RunState, apply
+
+if TYPE_CHECKING:
+    from bioeval_tui.record.stored import StoredRun
+    from bioeval_tui.report.result import RunResult
+
+Version = tuple[Path, int, int]
+"""A recording as it is now: its path, its size in bytes, and when it was written to, in ns."""
+
+
+class LargeRuns:
+    """Reads large recordings, each once while somebody shows it: reading one takes seconds, and a
+    preview, the score card and what changed since the last run all ask for it.
+    """
+
+    def __init__(self, *, writes: bool = True) -> None:
+        """Without `writes`, no rows are kept in the list of runs."""
+        self._writes = writes
+        self._one_at_a_time = threading.Lock()
+        self._last: RunResult | None = None
+        """The run that was read last, which is likely to be asked for again."""
+        self._shown: WeakValueDictionary[Version, RunResult] = WeakValueDictionary()
+        """Those that somebody still has."""
+        self._being_read: StoredRun | None = None
+
+    @staticmethod
+    def has_rows(path: Path) -> bool:
+        """Return whether a recording is read as rows: a large one that is shown as it was recorded
+        (`load_run`).
+        """
+        # Here and in `result`: every live screen loads this module, and only large runs need these.
+        from bioeval_tui.record.overlay import read_overlay
+        from bioeval_tui.record.stored import is_large
+
+        return is_large(path) and not masking() and not read_overlay(path).events
+
+    def result(self, path: Path) -> RunResult:
+        """Return the result of a recording that `has_rows`. One is read at a time.
+
+        Raises:
+            RecordingError: the file cannot be read, or its first event is missing.
+        """
+        from bioeval_tui.report.result import load_run
+
+        with self._one_at_a_time:
+            version = _version(path)
+            if (known := self._shown.get(version)) is not None:
+                return known
+            self._last = None  # two of them would take twice the memory
+            try:
+                self._last = load_run(path, keeps=self._writes, begins=self._begin)
+            finally:
+                self._being_read = None
+            self._shown[version] = self._last
+            return self._last
+
+    def _begin(self, run: StoredRun) -> None:
+        self._being_read = run
+
+    def conversations_read(self, path: Path) -> int:
+        """Return how many conversations of a recording were read so far; 0 unless it is being
+        read.
+        """
+        run = self._being_read
+        if run is None or run.path != path:
+            return 0
+        return run.conversations_read
+
+
+def _version(path: Path) -> Version:
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
+    return path, stat.st_size, stat.st_mtime_ns
+
+
+class LargeRun(ReplayedRun):
+    """An ended run of a large recording: `read` returns all of it, conversation by conversation as
+    rows; its events are read and played only once somebody asks for that.
+    """
+
+    def __init__(
+        self, path: Path, large_runs: LargeRuns, scores: Mapping[str, float | None]
+    ) -> None:
+        """`scores` are those that the list of runs has, by condition.
+
+        Raises:
+            RecordingError: the file cannot be read, or its first event is missing.
+        """
+        super().__init__(path, None)
+        self.scores = scores
+        self.begun = _begun(path)
+        """The run after its first event."""
+        self._large_runs = large_runs
+        self._result: asyncio.Task[RunResult] | None = None
+
+    @property
+    def started(self) -> RunStarted:
+        """The run's first event."""
+        assert self.begun.started is not None
+        return self.begun.started
+
+    @property
+    def conversations(self) -> int:
+        """How many conversations the run was to have."""
+        return self.started.trials * len(self.started.conditions)
+
+    @property
+    def conversations_read(self) -> int:
+        """How many of them were read so far; 0 before and after."""
+        return self._large_runs.conversations_read(self.path)
+
+    @property
+    def is_played(self) -> bool:
+        """Whether somebody has asked for its events."""
+        return self._begun or self._begin is not None
+
+    async def read(self) -> RunResult:
+        """Read the run in a thread, once.
+
+        Raises:
+            RecordingError: the file cannot be read.
+        """
+        if self._result is None:
+            reading = asyncio.to_thread(self._large_runs.result, self.path)
+            self._result = asyncio.create_task(reading)
+        # A thread cannot be cancelled: who comes later takes what it has read.
+        return await asyncio.shield(self._result)
+
+
+def _begun(path: Path) -> RunState:
+    reader, state = LineReader(path.name), RunState()
+    for batch in batches(path, reader):
+        if batch:
+            apply(state, batch[0])
+            break
+    if state.started is None:
+        raise RecordingError(f"{path.name}: the first event, which contains the job, is missing")
+    return state
