@@ -38,9 +38,9 @@ FRAME_S = 1 / 60
 CHUNK, BLOCK = 1 << 20, 1 << 17
 """How many bytes are read at once: of a whole file, and of one that is shown meanwhile."""
 MANY_EVENTS = 20_000
-MOST_KEPT = 100_000
-"""Number of events of a replayed recording that stay in memory, about 60 MB; going back reads no
-file before them.
+MOST_KEPT, MOST_KEPT_BYTES = 100_000, 16 << 20
+"""Number of events of a replayed recording that stay in memory, and how many bytes of the file they
+may be, of which objects take four times as many; going back reads no file before them.
 """
 MOST_SHARED = 5_000
 """Number of different parts of states that are remembered."""
@@ -314,7 +314,8 @@ class RecordedEvents(Sequence[RunEvent]):
         with pause_collector(reader):
             for events in batches(self._path, reader, BLOCK):
                 self._share(events)
-                if len(self._kept) == len(self) < MOST_KEPT:
+                keeps = len(self) < MOST_KEPT and reader.taken <= MOST_KEPT_BYTES
+                if keeps and len(self._kept) == len(self):
                     self._kept += events
                 self._places.append(reader.taken)
                 self._firsts.append(len(self) + len(events))

@@ -187,8 +187,10 @@ class HomeScreen(RefreshedScreen):
             self._runs, self._jobs, self._loaded = runs, jobs, True
             self._draw()
         for run in runs[:RECENT]:
+            # A large run takes seconds, for which one that is opened meanwhile would wait.
             if (
-                run.status != "running"
+                self.is_in_view
+                and run.status != "running"
                 and run.run_id not in self._previews
                 and run.run_id not in self._unread
             ):

@@ -200,6 +200,7 @@ class ReplayedRun(Player):
                     self.given += len(batch)
                     yield batch
             else:
+                self._whole = False
                 self._reading = asyncio.create_task(self._read_on())
                 if self._begin:  # a place may be anywhere
                     await asyncio.wait({self._reading})
@@ -249,7 +250,6 @@ class ReplayedRun(Player):
         """Read the recording while its beginning is played: the places to go to are known at its
         end.
         """
-        self._whole = False
         try:
             async for _ in self._read(plays=True):
                 self._woken.set()

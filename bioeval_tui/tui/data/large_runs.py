@@ -128,6 +128,11 @@ class LargeRun(ReplayedRun):
         return self._large_runs.conversations_read(self.path)
 
     @property
+    def has_times(self) -> bool:
+        """Whether it was recorded when each event happened, so that it can be played."""
+        return has_times(self.started)
+
+    @property
     def is_played(self) -> bool:
         """Whether somebody has asked for its events."""
         return self._begun or self._begin is not None
@@ -143,6 +148,11 @@ class LargeRun(ReplayedRun):
             self._result = asyncio.create_task(reading)
         # A thread cannot be cancelled: who comes later takes what it has read.
         return await asyncio.shield(self._result)
+
+
+def has_times(started: RunStarted) -> bool:
+    """Return whether a run's events have times of their own: those of an import may not."""
+    return started.source is None or started.source.times == "told"
 
 
 def _begun(path: Path) -> RunState:

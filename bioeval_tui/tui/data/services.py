@@ -262,11 +262,13 @@ class AppServices:
             path = self.run_list.find(run_id)
             if is_live(path):
                 return FollowedRun(path)
-            if speed is None and LargeRuns.has_rows(path):
+            if LargeRuns.has_rows(path):
                 runs = self.run_list.runs()
                 known = next((run for run in runs if run.run_id == path.stem), None)
                 if known is not None and known.status != "interrupted":
-                    return LargeRun(path, self._large_runs, known.scores)
+                    whole = LargeRun(path, self._large_runs, known.scores)
+                    if speed is None or not whole.has_times:  # it would be played all at once
+                        return whole
             return ReplayedRun(path, speed)
 
         return await self.in_thread(open_view)

@@ -572,6 +572,7 @@ class LiveScreen(BaseScreen):
         if self.link.whole is event.run and self.is_active:
             self._card_shown = True
             self._show_card_to_come(event.run)
+        self._show_notice()
 
     def _show_card_to_come(self, run: LargeRun | RunResult) -> None:
         from bioeval_tui.tui.live.score_card import CardToCome

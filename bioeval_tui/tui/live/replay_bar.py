@@ -325,8 +325,9 @@ class ReplayControls(Widget, can_focus=True):
         playback, state = self.watched.playback, self.watched.state
         if playback is None:
             return False
-        if self.watched.link.whole is not None:  # its events were not read: it has no places yet
-            return action == "play" and state is not None and state.ended is not None
+        if (whole := self.watched.link.whole) is not None:  # it has no places yet to go to
+            ended = state is not None and state.ended is not None
+            return action == "play" and ended and whole.has_times
         match action:
             case "turn":
                 by = cast("int", parameters[0])
