@@ -23,6 +23,7 @@ from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.live.feed import Watched
     from bioeval_tui.tui.shared.base import BaseScreen
@@ -34,9 +35,58 @@ NARROW, ROOMY_WIDTH = 50, 100
 PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "✗"
 
 
+class _Places:
+    """What is asked of all positions of a replay each time the bar is drawn, found once: a large
+    recording has tens of thousands.
+    """
+
+    def __init__(self, marks: Sequence[TurnMark]) -> None:
+        self.marks = marks
+        self.given = [mark.given for mark in marks]
+        self.turns = [mark for mark in marks if mark.condition is not None]
+        self.failed = [mark for mark in self.turns if mark.failed]
+        self.checked = [mark for mark in marks if mark.passed is not None]
+        self.last_turns: dict[tuple[Condition | None, int], int] = {}
+        """The last turn of each conversation."""
+        for mark in self.turns:
+            talk = (mark.condition, mark.trial)
+            self.last_turns[talk] = max(mark.turn, self.last_turns.get(talk, 0))
+        conditions = {condition for condition, _ in self.last_turns}
+        self.has_trials = len(self.last_turns) > len(conditions)
+        self._shares: tuple[int, list[float | None]] = (0, [])
+
+    def shares(self, width: int) -> list[float | None]:
+        """Return the share of assertions that held, for each cell of a bar; None without any."""
+        if self._shares[0] != width:
+            self._shares = width, self._found_shares(width)
+        return self._shares[1]
+
+    def _found_shares(self, width: int) -> list[float | None]:
+        whole = self.marks[-1].at_s or 1.0
+        shares: list[float | None] = [None] * width
+        for mark, follows in zip(self.checked, [*self.checked[1:], None], strict=True):
+            first = round(mark.at_s / whole * (width - 1))
+            end, talk = first + 1, (mark.condition, mark.trial)
+            if follows is not None and (follows.condition, follows.trial) == talk:
+                end = max(end, round(follows.at_s / whole * (width - 1)))
+            for x in range(first, min(width, end)):
+                shares[x] = mark.passed or 0.0
+        return shares
+
+
+_last_places = _Places(())
+
+
+def _places(marks: Sequence[TurnMark]) -> _Places:
+    global _last_places
+    if _last_places.marks is not marks:
+        _last_places = _Places(marks)
+    return _last_places
+
+
 def reached_mark(marks: Sequence[TurnMark], given: int) -> int:
     """Return the index of the last position that was reached; -1 before the first."""
-    return bisect_right([mark.given for mark in marks], given) - 1
+    return bisect_right(_places(marks).given, given) - 1
 
 
 def step(marks: Sequence[TurnMark], given: int, by: int) -> TurnMark | None:
@@ -84,20 +134,17 @@ def label(
     for following in marks[at + 1 : at + 2]:
         if following.condition and _begun(state, following) >= following.turn:
             mark = following
-    trials = len({(m.condition, m.trial) for m in marks if m.condition}) > len(
-        {m.condition for m in marks if m.condition}
-    )
     if mark.condition is None:
         where = "end" if at == len(marks) - 1 and at else "start"
     else:
-        same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
-        turn = min(_begun(state, mark) or mark.turn, max(same))
+        last = _places(marks).last_turns[mark.condition, mark.trial]
+        turn = min(_begun(state, mark) or mark.turn, last)
         which = []
         if state and width >= ROOMY_WIDTH:
             which.append(state.condition_title(mark.condition))
-        if trials:
+        if _places(marks).has_trials:
             which.append(f"trial {mark.trial}")
-        which.append(f"turn {turn}" if demo else f"turn {turn} of {max(same)}")
+        which.append(f"turn {turn}" if demo else f"turn {turn} of {last}")
         where = ", ".join(which)
     playing = "demo" if demo else "playback"
     time = f"{playing} {clock(now_s)} / {clock(marks[-1].at_s)}"
@@ -124,20 +171,14 @@ def assertions(
 
     A step begins where its turn ends. Turns not yet played are dimmed; a `demo` leaves them out.
     """
-    known = [mark for mark in marks if mark.passed is not None]
-    if not known or width <= 0:
+    if not marks or width <= 0 or not _places(marks).checked:
         return []
     whole = marks[-1].at_s or 1.0
     now = round(min(1.0, now_s / whole) * (width - 1))
     levels: list[tuple[int, Tone]] = [(0, "quiet")] * width
     seen = now + 1 if demo else width
-    for mark, follows in zip(known, [*known[1:], None], strict=True):
-        first = round(mark.at_s / whole * (width - 1))
-        end, talk = first + 1, (mark.condition, mark.trial)
-        if follows is not None and (follows.condition, follows.trial) == talk:
-            end = max(end, round(follows.at_s / whole * (width - 1)))
-        value = mark.passed or 0.0
-        for x in range(first, min(width, end, seen)):
+    for x, value in enumerate(_places(marks).shares(width)[:seen]):
+        if value is not None:
             levels[x] = (max(1, round(value * height * 8)), "busy" if x <= now else "quiet")
     return [
         joined((eighth(level, row), tone) for level, tone in levels)
@@ -160,10 +201,10 @@ def bar(
     cells: list[tuple[str, Tone]] = [
         (PLAYED, "busy") if x <= now else (AHEAD, "quiet") for x in range(width)
     ]
-    turns = [mark for mark in marks if mark.condition is not None]
+    turns = _places(marks).turns
     # Without a cell between the turns, the bar would be all dots: only failures are marked.
     crowded = len(turns) > width // 2
-    for mark in turns:
+    for mark in _places(marks).failed if crowded else turns:
         x = round(mark.at_s / whole * (width - 1))
         played = mark.given <= given
         if mark.failed and (played or not demo):
