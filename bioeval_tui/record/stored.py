@@ -25,6 +25,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bioeval_tui.base.errors import Problem, RecordingError
@@ -106,6 +107,8 @@ class RowSource:
         self._trial_cases: dict[tuple[int, int], Case] = {}
         self._parts: dict[tuple[Any, ...], events.ScorePart] = {}
         self._whole: dict[ConversationKey, ConversationState] = {}
+        self._keeping = Lock()
+        """A screen shows a conversation while a thread reads others."""
         self._alike: dict[str, Any] = {}
 
     def take_run(self, state: RunState) -> None:
@@ -156,11 +159,14 @@ class RowSource:
         Raises:
             RecordingError: the recording is no longer what it was.
         """
-        if key not in self._whole:
-            if len(self._whole) >= MOST_WHOLE:
-                self._whole.pop(next(iter(self._whole)), None)  # another thread may have, too
-            self._whole[key] = self.read_whole(key)
-        return self._whole[key]
+        talk = self._whole.get(key)
+        if talk is None:
+            talk = self.read_whole(key)
+            with self._keeping:
+                if len(self._whole) >= MOST_WHOLE:
+                    del self._whole[next(iter(self._whole))]
+                self._whole[key] = talk
+        return talk
 
     def read_whole(self, key: ConversationKey) -> ConversationState:
         """Return a conversation, read from the recording.

@@ -4,10 +4,11 @@ line that finds text in all of them.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
@@ -21,9 +22,11 @@ from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.messages import passage_pattern
 from bioeval_tui.tui.live import heads_view, spans
+from bioeval_tui.tui.live.feed import MANY_CONVERSATIONS
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.spans import Waterfall
 from bioeval_tui.tui.live.transcript import Transcript
+from bioeval_tui.tui.shared.base import REST_S
 from bioeval_tui.tui.shared.cells import Cell, asked_lines, paint, spread, who_and_what
 from bioeval_tui.tui.shared.line_widgets import AskLine, TabLine
 from bioeval_tui.tui.shared.wrapped_lines import Labelled
@@ -536,6 +539,9 @@ class FindLine(AskLine):
             "find", "text in all conversations", id="find", enter="next", escape="close"
         )
         self._conversations = conversations
+        self._counted: tuple[str, dict[int, int]] = ("", {})
+        """The text that was last looked for in many conversations, and how often each trial has it.
+        """
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Finding needs conversations."""
@@ -558,8 +564,34 @@ class FindLine(AskLine):
             name: frame.transcript.find(text) for name, frame in self._conversations.frames.items()
         }
 
+    def _counts(self, text: str) -> dict[int, int]:
+        """Return the number of matches in each trial of the run; of many conversations, none before
+        a thread has counted them.
+        """
+        if not self._has_many:
+            return self._count_matches(text)
+        counted, counts = self._counted
+        return counts if counted == text else {}
+
+    @property
+    def _has_many(self) -> bool:
+        """Whether a key cannot wait for all conversations to be looked through."""
+        state = self._conversations.watched.state
+        return (
+            state is not None
+            and state.ended is not None
+            and len(state.conversations) >= MANY_CONVERSATIONS
+        )
+
+    @work(group="count", exclusive=True)
+    async def _count_in_thread(self, text: str) -> None:
+        await asyncio.sleep(REST_S)  # another letter may follow
+        in_thread = self._conversations._program.services.in_thread
+        self._counted = text, await in_thread(lambda: self._count_matches(text))
+        if self.is_open:
+            self._say_found(text)
+
     def _count_matches(self, text: str) -> dict[int, int]:
-        """Return the number of matches in each trial of the run."""
         state, pattern = self._conversations.watched.state, passage_pattern(text)
         counts: dict[int, int] = {}
         if state is None or pattern is None:
@@ -573,22 +605,27 @@ class FindLine(AskLine):
     @on(AskLine.Typed)
     def _search(self, event: AskLine.Typed) -> None:
         if not isinstance(event, AskLine.Entered):
-            watched = self._conversations.watched
-            counts = self._mark(event.text)
-            there = sum(counts.values()) - counts.get(watched.condition, 0)
-            said = [f"{counts.get(watched.condition, 0)} found"]
-            if there:
-                said.append(f"{there} in the other conversation")
-            rest = {
-                trial: count
-                for trial, count in self._count_matches(event.text).items()
-                if trial != watched.trial
-            }
-            if rest:
-                said.append(f"{sum(rest.values())} in {plural(len(rest), 'other trial')}")
-            if not event.text:
-                said = []
-            self.remark(", ".join(said))
+            self._mark(event.text)
+            self._say_found(event.text)
+            if self._has_many and event.text:
+                self._count_in_thread(event.text)
+
+    def _say_found(self, text: str) -> None:
+        """Say how many matches there are in the conversation, in the other one and in the run."""
+        watched, frames = self._conversations.watched, self._conversations.frames
+        counts = {name: frame.transcript.matches[1] for name, frame in frames.items()}
+        there = sum(counts.values()) - counts.get(watched.condition, 0)
+        said = [f"{counts.get(watched.condition, 0):,} found"]
+        if there:
+            said.append(f"{there:,} in the other conversation")
+        rest = {
+            trial: count for trial, count in self._counts(text).items() if trial != watched.trial
+        }
+        if rest:
+            said.append(f"{sum(rest.values()):,} in {plural(len(rest), 'other trial')}")
+        if not text:
+            said = []
+        self.remark(", ".join(said))
 
     @on(AskLine.Entered)
     def _next(self, event: AskLine.Entered) -> None:
@@ -604,7 +641,7 @@ class FindLine(AskLine):
             ]
             if others:
                 self._conversations.show(others[0], watched.trial)
-            elif trials := sorted(self._count_matches(event.text).keys() - {watched.trial}):
+            elif trials := sorted(self._counts(event.text).keys() - {watched.trial}):
                 self._conversations.show(
                     watched.condition,
                     next((trial for trial in trials if trial > watched.trial), trials[0]),
@@ -626,9 +663,9 @@ class FindLine(AskLine):
             said = f"{at} of {count}, {heads_view.side(state, watched.condition)}"
             if state.started.trials > 1:
                 said += f", trial {watched.trial}"
-            whole = sum(self._count_matches(event.text).values())
+            whole = sum(self._counts(event.text).values())
             if whole > count:
-                said += f"; {whole} in all conversations"
+                said += f"; {whole:,} in all conversations"
             self.remark(said)
 
     def _is_through(self, condition: Condition) -> bool:

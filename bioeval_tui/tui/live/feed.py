@@ -76,6 +76,10 @@ class Watched:
         return self.presenting and action not in PRESENTED
 
 
+MANY_CONVERSATIONS = 1_000
+"""From so many on, what looks at all conversations of an ended run takes longer than a key may, and
+is done in a thread.
+"""
 FRAME_S = 1 / 60
 """Minimum time between two messages to the screen, in seconds: it draws no more often."""
 BACKLOG, PICTURE_S = 200, 0.25

@@ -22,6 +22,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, operator
 from bioeval_tui.tui.live.conversations_widget import Conversations, FindLine
 from bioeval_tui.tui.live.feed import (
+    MANY_CONVERSATIONS,
     Changes,
     ReadingBegins,
     RunLink,
@@ -71,6 +72,10 @@ class LiveScreen(BaseScreen):
     DEFAULT_CSS = (
         """
     LiveScreen {
+        layers: default above;
+        /* Over the last line above the keys: were it among them, it would take a line of the
+        conversations, which would be laid out and drawn anew for a key that only opens it. */
+        & #find { layer: above; dock: bottom; margin-bottom: 1; }
         & #brief { height: auto; max-height: 4; padding: 0 2; display: none; }
         &.-tall #brief { max-height: 5; }
         &.-running #brief { display: block; }
@@ -634,7 +639,7 @@ class LiveScreen(BaseScreen):
         from bioeval_tui.report.result import result_of
         from bioeval_tui.tui.live import score_card
 
-        if state.ended is None or len(state.conversations) < score_card.MANY_CONVERSATIONS:
+        if state.ended is None or len(state.conversations) < MANY_CONVERSATIONS:
             return score_card.make_card(state, self.watched.trial, self._left_card)
         if self._figures is not None and self._figures.result.state is state:
             figures = self._figures

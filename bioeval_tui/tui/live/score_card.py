@@ -582,8 +582,6 @@ def make_card(state: RunState, trial: int, looked_at: Selection | None = None) -
     return ScoreCard(result, trial, looked_at)
 
 
-MANY_CONVERSATIONS = 1_000
-"""From so many on, the figures of a card take longer than a key may: `CardToCome` shows them."""
 PROGRESS_S = 0.2
 """How often it says how many conversations were read, in seconds."""
 
