@@ -45,6 +45,7 @@ from bioeval_tui.record.runs import (
     is_run_id,
     overlay_path,
     recording_path,
+    told_apart,
 )
 from bioeval_tui.statistics.means import TINY, exact_difference
 
@@ -107,7 +108,7 @@ _RUNS = _columns(
     started="real", score="real or null", fault="text", scores="object", messages="integer",
     model="text or null",
     rehearsal="integer", batch_id="text or null", clean="integer", imported="integer",
-    identity="object", difference="real or null",
+    identity="object", difference="real or null", chatbot="text",
 )  # fmt: skip
 _OVERLAYS = _columns(
     run_id="id",
@@ -133,7 +134,8 @@ _TABLES = "select type, name, tbl_name, sql from sqlite_master order by type, na
 _INSERT = """
 insert or replace into runs values (
     :run_id, :size, :modified, :ended, :job, :status, :started_at, :started, :score, :fault,
-    :scores, :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity, :difference
+    :scores, :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity, :difference,
+    :chatbot
 )
 """
 _NOW = {
@@ -150,7 +152,7 @@ Their score is a text, which SQLite does not round.
 _COLUMNS = (
     f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']},"
     " messages, model, rehearsal, batch_id, clean, reviewed, judged_again is not null, imported,"
-    f" identity, {_NOW['difference']}"
+    f" identity, {_NOW['difference']}, chatbot"
 )
 
 
@@ -231,7 +233,7 @@ def _listed_run(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
     """
     (
         run_id, job, status, started, score, fault, scores, messages,
-        model, rehearsal, batch, clean, said, again, imported, identity, difference,
+        model, rehearsal, batch, clean, said, again, imported, identity, difference, chatbot,
     ) = row  # fmt: skip
     try:
         run = CataloguedRun(
@@ -253,6 +255,7 @@ def _listed_run(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
             imported == 1,
             json.loads(identity),
             _number(difference),
+            chatbot,
         )
         if _is_listable(run):
             return run
@@ -273,7 +276,7 @@ def _is_listable(run: CataloguedRun) -> bool:
         review["score"],
         *review["scores"].values(),
     ]
-    texts = [run.fault, *run.identity.values(), *review["reviewers"]]
+    texts = [run.fault, run.chatbot, *run.identity.values(), *review["reviewers"]]
     return (
         is_run_id(run.run_id)
         and run.status in STATUSES
@@ -366,7 +369,7 @@ class Catalogue:
     ) -> list[CataloguedRun]:
         """Return runs, newest first. Damaged recordings are listed as far as they can be read."""
         if self.runs_dir.is_dir():
-            return masked(self._list(wanted or RunFilter(), limit))
+            return masked(told_apart(self._list(wanted or RunFilter(), limit)))
         return []
 
     def find(self, text: str, *, least: int = 1) -> Path:
@@ -792,6 +795,7 @@ def summarise(run_id: str, path: Path, outline: Outline) -> CataloguedRun:
         model=started.asked_model,
         rehearsal=started.rehearsal,
         batch_id=started.batch_id,
+        chatbot=started.chatbot,
         identity=started.identity | {"job file": started.job_sha256[:8]},
     )
 

@@ -78,6 +78,8 @@ Larger or infinite numbers, which only foreign files have, are rejected, because
 """
 
 
+LONGEST_CHATBOT = 40
+"""The most characters of a chatbot's name."""
 MOST_MESSAGES = 1_000_000
 Place = Annotated[int, Field(ge=0, le=MOST_MESSAGES)]
 """The number of a message, turn, attempt, task or assertion.
@@ -285,6 +287,14 @@ class RunStarted(EventBase):
             "FHIR server": self.fhir or "",
             "program": self.program_version,
         }
+
+    @property
+    def chatbot(self) -> str:
+        """Which of its server's agents was tested; empty in protocols that do not ask for one."""
+        target = self.job.get("target")
+        if isinstance(target, dict) and target.get("protocol", "rest") == "rest":
+            return clean_line(str(target.get("chatbot") or ""), LONGEST_CHATBOT)
+        return ""
 
     @property
     def judge_prompt(self) -> str:

@@ -10,7 +10,7 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,6 +146,10 @@ class CataloguedRun(NamedTuple):
     """Supplied − withheld on what both conditions share; None of a run that is not clean, or if one
     has no score.
     """
+    chatbot: str = ""
+    """Which of its server's agents was tested; empty in protocols that do not ask for one."""
+    names_chatbot: bool = False
+    """Whether other runs in the list, of the same agent and model, tested another chatbot."""
 
     @property
     def measured(self) -> bool:
@@ -180,10 +184,11 @@ class CataloguedRun(NamedTuple):
 
     @property
     def agent_words(self) -> str:
-        """The agent and the model that was asked for, because several may share an address; never
-        the same twice.
+        """The agent and the model that was asked for, because several may share an address; its
+        chatbot, where that tells it from others; never the same twice.
         """
-        return " · ".join(dict.fromkeys(filter(None, (self.agent, self.model))))
+        chatbot = self.chatbot if self.names_chatbot else ""
+        return " · ".join(dict.fromkeys(filter(None, (self.agent, chatbot, self.model))))
 
     @property
     def began(self) -> datetime:
@@ -221,7 +226,22 @@ class CataloguedRun(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, with the recording's path for its folder."""
         values = self._asdict()
+        del values["names_chatbot"]  # it is of the list, not of the run
         return values | {"path": f"{values.pop('folder')}{os.sep}{self.run_id}{SUFFIX}"}
+
+
+def told_apart(runs: Iterable[CataloguedRun]) -> list[CataloguedRun]:
+    """Return the runs, which name their chatbot where runs of the same agent and model differ in
+    it, as reports do.
+    """
+    runs = list(runs)
+    chatbots: dict[tuple[str, str | None], set[str]] = {}
+    for run in runs:
+        chatbots.setdefault((run.agent, run.model), set()).add(run.chatbot)
+    return [
+        run._replace(names_chatbot=True) if len(chatbots[run.agent, run.model]) > 1 else run
+        for run in runs
+    ]
 
 
 @dataclass(frozen=True, slots=True)

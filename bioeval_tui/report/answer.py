@@ -410,7 +410,8 @@ def _no_result(run: RecordedRun) -> ConclusionFinding | None:
     ended, talks = run.ended, run.conversations
     planned = len(run.started.conditions) * run.started.trials
     if ended is None:
-        return of.StillUnfinished(sum(talk.is_scored for talk in talks), planned)
+        scored = sum(talk.is_scored for talk in talks)
+        return of.StillUnfinished(scored, planned, run.is_replayed)
     if ended.status == "cancelled":
         return of.WasCancelled(ended.detail, sum(talk.score is not None for talk in talks), planned)
     if ended.status == "failed":

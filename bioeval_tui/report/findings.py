@@ -170,11 +170,17 @@ class NeverStarted(ConclusionFinding):
 
 
 class StillUnfinished(ConclusionFinding):
-    """A run that has not ended."""
+    """A run that has not ended, or a replay of one that stands before its end."""
 
     outcome: ClassVar[Outcome] = "unfinished"
     scored: int
     planned: int
+    replayed: bool = False
+
+    @property
+    def what(self) -> str:
+        """What has not ended."""
+        return "replay" if self.replayed else "run"
 
 
 class WasCancelled(ConclusionFinding):

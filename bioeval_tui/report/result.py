@@ -692,12 +692,22 @@ def load_run(
 
 
 def result_of(
-    state: RunState, path: Path | None = None, prices: Prices | None = None
+    state: RunState,
+    path: Path | None = None,
+    prices: Prices | None = None,
+    *,
+    is_replayed: bool = False,
 ) -> RunResult | None:
     """Return the result of a run that is held in memory; None if it never started."""
     if state.started is None:
         return None
-    return RunResult(path or Path(), state, state.started, prices=prices or shipped_prices())
+    return RunResult(
+        path or Path(),
+        state,
+        state.started,
+        prices=prices or shipped_prices(),
+        is_replayed=is_replayed,
+    )
 
 
 def talks(

@@ -592,8 +592,6 @@ is not measured, is not in here.
 """
 LONGEST_CAUSE = 160
 """The most characters of what happened in a conversation that does not count."""
-LONGEST_CHATBOT = 40
-"""The most characters of a chatbot's name."""
 
 
 def _why_excluded(talk: ConversationState) -> str:
@@ -640,6 +638,8 @@ class RecordedRun:
     sampled: bool = False
     """Whether a random sample of its verdicts was drawn for people to review."""
     stored: StoredRun | None = None
+    is_replayed: bool = False
+    """Whether a replay shows it, perhaps not to its end."""
     """The recording as rows, with which figures can be kept; None of a small one."""
 
     _criteria_shared: dict[Hashable, SharedCriteria] = field(
@@ -655,10 +655,7 @@ class RecordedRun:
     @property
     def chatbot(self) -> str:
         """Which of its server's agents was tested; empty in protocols that do not ask for one."""
-        target = self.state.job.get("target")
-        if isinstance(target, dict) and target.get("protocol", "rest") == "rest":
-            return clean_line(str(target.get("chatbot") or ""), LONGEST_CHATBOT)
-        return ""
+        return self.started.chatbot
 
     @cached_property
     def trials(self) -> list[int]:

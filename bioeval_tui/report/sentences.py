@@ -125,7 +125,7 @@ TEXTS: dict[type, str] = {
     of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word"
     " for word.",
     of.CouldNotStart: "The run could not be started.",
-    of.StillUnfinished: "The run has not ended: {0:scored} scored.",
+    of.StillUnfinished: "The {0.what} has not ended: {0:scored} scored.",
     of.WasCancelled: "The run was cancelled{0.detail:bracket} with {0:scored} scored, so it has no"
     " result.",
     of.NothingScored: "{0.place:Conversation} nothing was scored, so the run has no result.",
@@ -539,7 +539,7 @@ _NOTHING = "no: nothing was measured"
 SURE: dict[type, str] = {
     of.NeverStarted: _NOTHING,
     of.NothingShared: "no: nothing is the same in both",
-    of.StillUnfinished: "not yet: the run has not ended",
+    of.StillUnfinished: "not yet: the {0.what} has not ended",
     of.WasCancelled: "no: a cancelled run has no result",
     of.CouldNotStart: _NOTHING,
     of.NothingScored: _NOTHING,

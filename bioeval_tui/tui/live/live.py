@@ -367,8 +367,9 @@ class LiveScreen(BaseScreen):
                 return
             lines = brief_head(brief)
             if state.ended is None:
+                is_replayed = self.watched.playback is not None and not self.bioeval.captions
                 how = sure(
-                    StillUnfinished(0, 0),
+                    StillUnfinished(0, 0, is_replayed),
                     rehearsal=brief.rehearsal,
                     judged_by_rules=brief.judged_by_rules,
                 )
@@ -640,7 +641,11 @@ class LiveScreen(BaseScreen):
         from bioeval_tui.tui.live import score_card
 
         if state.ended is None or len(state.conversations) < MANY_CONVERSATIONS:
-            return score_card.make_card(state, self.watched.trial, self._left_card)
+            is_replayed = self.watched.playback is not None and not self.bioeval.captions
+            result = result_of(state, is_replayed=is_replayed)
+            if result is None:
+                return None
+            return score_card.make_card(result, self.watched.trial, self._left_card)
         if self._figures is not None and self._figures.result.state is state:
             figures = self._figures
             return score_card.RunCard(figures.result, self._left_card, figures.rows)

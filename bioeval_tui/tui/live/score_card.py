@@ -20,7 +20,7 @@ from bioeval_tui.base.text import plural, shorten
 from bioeval_tui.base.units import number, signed
 from bioeval_tui.base.widths import padded
 from bioeval_tui.report.brief import make_brief
-from bioeval_tui.report.result import RunResult, result_of, reviewed
+from bioeval_tui.report.result import RunResult, reviewed
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.since import changes_since_run, previous_run
 from bioeval_tui.tui.data.large_runs import LargeRun
@@ -47,7 +47,6 @@ from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, Labelled, title_lin
 
 if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
-    from bioeval_tui.record.state import RunState
     from bioeval_tui.report.result import TrialResult
 
 SHOWN, BAR = 5, 6
@@ -569,13 +568,8 @@ class RunCard(ScoreCard):
         return (Copied("the score card", lambda: score_card_view.card_text(self._result)),)
 
 
-def make_card(state: RunState, trial: int, looked_at: Selection | None = None) -> ScoreCard | None:
-    """Return the card of a run as far as it is known, over all trials where there are several; None
-    before it starts.
-    """
-    result = result_of(state)
-    if result is None:
-        return None
+def make_card(result: RunResult, trial: int, looked_at: Selection | None = None) -> ScoreCard:
+    """Return the card of a run as far as it is known, over all trials where there are several."""
     several = result.planned_trials > 1 and result.trials
     if several:
         return RunCard(result, looked_at)

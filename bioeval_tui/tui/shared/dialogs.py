@@ -128,7 +128,7 @@ class DialogText(VerticalScroll):
 
     # The line of keys is docked over the last line of a text that fills the box.
     DEFAULT_CSS = """
-    DialogText { margin-bottom: 1; }
+    DialogText { margin-bottom: 1; & > Labelled { padding-right: 1; } }
     """
 
     def __init__(self, *children: Widget) -> None:

@@ -680,7 +680,7 @@ def test_a_damaged_value_of_any_column_is_replaced(
         (
             "insert into runs select '20269999-000000-aaaa' || char(0) || '/../x', size, modified,"
             " ended, job, status, started_at, started, score, fault, scores, messages, model,"
-            " rehearsal, batch_id, clean, imported, identity, difference from runs limit 1"
+            " rehearsal, batch_id, clean, imported, identity, difference, chatbot from runs limit 1"
         ),
     ],
 )

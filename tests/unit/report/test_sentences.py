@@ -127,6 +127,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "“a reminder exists”."),
     (of.NeverStarted(), "The run never started, so nothing was measured."),
     (of.StillUnfinished(1, 2), "The run has not ended: 1 of 2 conversations scored."),
+    (of.StillUnfinished(1, 2, True), "The replay has not ended: 1 of 2 conversations scored."),
     (of.WasCancelled("", 1, 2),
         "The run was cancelled with 1 of 2 conversations scored, so it has no result."),
     (of.WasCancelled("the budget is spent", 0, 1),
@@ -704,6 +705,7 @@ ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
 SURE: list[tuple[ConclusionFinding, str]] = [
     (of.NeverStarted(), "no: nothing was measured"),
     (of.StillUnfinished(1, 2), "not yet: the run has not ended"),
+    (of.StillUnfinished(1, 2, True), "not yet: the replay has not ended"),
     (of.WasCancelled("", 1, 2), "no: a cancelled run has no result"),
     (of.CouldNotStart(""), "no: nothing was measured"),
     (of.NothingScored(FIRST), "no: nothing was measured"),
