@@ -225,13 +225,13 @@ class Feed:
         """
         if "operator_acted" in self._changes.run:
             self._post_now()
-        if self._timer is not None or not self._changes:
+        if not self._changes:
             return
         frame_s = PICTURE_S if self._is_behind else FRAME_S
         wait = self._posted_at + frame_s - self._clock()
         if wait <= 0:
             self._post_now()
-        else:
+        elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(wait, self._post_now)
 
     def _post_now(self) -> None:

@@ -1,0 +1,133 @@
+"""Runs with many conversations: shown whole at once, read in a thread, played when asked to."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from driving import WIDE, screen_text, until
+
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.evaluation.engine.attach import ReplayedRun
+from bioeval_tui.record import stored
+from bioeval_tui.record.events import MessageDelta, RunEnded
+from bioeval_tui.record.state import RunState
+from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.data.large_runs import LargeRun, LargeRuns
+from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.live import conversations_widget, live
+from bioeval_tui.tui.live.feed import BACKLOG, FRAME_S, PICTURE_S, Feed
+from tests.unit.report.recorded import Recorded, Talk
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
+
+
+@pytest.fixture
+def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppServices:
+    """Services of a data folder, in which every recording is large and has many conversations."""
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(stored, "LARGE", 0)
+    for module in (live, conversations_widget):
+        monkeypatch.setattr(module, "MANY_CONVERSATIONS", 1)
+    (tmp_path / "runs").mkdir()
+    return AppServices(Settings(data_dir_override=str(tmp_path)))
+
+
+def recorded(services: AppServices) -> str:
+    """Write a run of three trials; return its id."""
+    talks = [Talk(tasks=(score,)) for score in (0.25, 0.5, 1.0)]
+    path = Recorded(talks, talks).write(services.settings.runs_dir)
+    return path.stem
+
+
+async def test_a_large_run_is_shown_whole_and_its_card_follows(services: AppServices) -> None:
+    run_id = recorded(services)
+    app = BioevalApp(services, lambda: services.open_recording(run_id))
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "trial 3 of 3" in screen_text(app))
+        view = app.live.link.view
+        assert isinstance(view, LargeRun)
+        assert not view.is_played
+        card = screen_text(app)
+        for shown in ("3 trials", "6 conversations", "trial 1 of 3", "0.58"):
+            assert shown in card
+        # A trial's own card, and the card again, whose figures are kept.
+        await pilot.press("right")
+        await until(pilot, lambda: "here: trial 1 of 3" in screen_text(app))
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: not app.screen.is_modal)
+        await pilot.press("o")
+        await until(pilot, lambda: "trial 3 of 3" in screen_text(app))
+        await pilot.press("escape")
+        # Each conversation is read when it is shown, and all are looked through in a thread.
+        await until(pilot, lambda: "RECORDING" in screen_text(app))
+        message = app.live.watched.conversation.messages[0].text
+        await pilot.press("slash", *message.split()[0])
+        await until(pilot, lambda: "in 2 other trials" in screen_text(app))
+        await pilot.press("escape", "space")
+        await until(pilot, lambda: view.is_played and app.live.link.whole is None)
+        await until(pilot, lambda: app.live.state is not None and bool(app.live.state.started))
+
+
+async def test_a_run_that_is_being_read_can_be_left_at_once(
+    services: AppServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id, left = recorded(services), False
+    read = LargeRuns.result
+
+    def slow(runs: LargeRuns, path: Path) -> object:
+        while not left:
+            pass
+        return read(runs, path)
+
+    monkeypatch.setattr(LargeRuns, "result", slow)
+    app = BioevalApp(services, lambda: services.open_recording(run_id))
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "Reading 6 conversations…" in screen_text(app))
+        assert "3 trials" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: not app.screen.is_modal)
+        assert "Reading 6 conversations…" in screen_text(app)
+        left = True
+        await until(pilot, lambda: "RECORDING" in screen_text(app))
+        assert not app.screen.is_modal
+
+
+def test_a_recording_is_read_once_for_all_who_show_it(services: AppServices) -> None:
+    path, runs = services.settings.runs_dir / f"{recorded(services)}.jsonl", LargeRuns()
+    assert LargeRuns.has_rows(path)
+    first = runs.result(path)
+    assert runs.result(path) is first
+    with path.open("ab") as file:
+        file.write(b"\n")
+    assert runs.result(path) is not first
+
+
+async def test_a_replay_plays_while_its_recording_is_read(tmp_path: Path) -> None:
+    path = Path(shutil.copy(GOLDEN, tmp_path))
+    view = ReplayedRun(path, 1e9)
+    played = [event async for batch in view.events() for event in batch]
+    assert isinstance(played[-1], RunEnded)
+    assert [event.seq for event in played] == sorted(event.seq for event in played)
+    assert view.marks
+    again = [event async for batch in view.events() for event in batch]
+    assert again == played
+
+
+async def test_a_screen_that_catches_up_draws_a_few_pictures_a_second() -> None:
+    now, posted = 0.0, []
+    view = ReplayedRun(GOLDEN, None)
+    events = [event async for batch in view.events() for event in batch]
+    delta = next(event for event in events if isinstance(event, MessageDelta))
+    feed = Feed(view, RunState(), lambda change: posted.append(now), lambda: now)
+    await feed._fold(events[: events.index(delta) + 1])
+    for _ in range(40):
+        now += FRAME_S
+        await feed._fold([delta] * BACKLOG)
+    assert 1 < len(posted) <= 2 + 40 * FRAME_S / PICTURE_S
+    few = len(posted)
+    for _ in range(40):
+        now += 2 * FRAME_S
+        await feed._fold([delta])
+    assert len(posted) >= few + 30
