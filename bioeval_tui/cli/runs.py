@@ -25,7 +25,9 @@ from bioeval_tui.record.runs import CataloguedRun
 SHOWN = 50
 """The default number of rows in the terminal."""
 
-PrintedRun = Annotated[dict[str, Any], Fields(CataloguedRun, without=("folder",), path=str)]
+PrintedRun = Annotated[
+    dict[str, Any], Fields(CataloguedRun, without=("folder", "names_chatbot"), path=str)
+]
 """A run in the list; `path` is its recording."""
 
 

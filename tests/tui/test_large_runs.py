@@ -96,7 +96,7 @@ async def test_a_run_that_is_being_read_can_be_left_at_once(
 
 def test_a_recording_is_read_once_for_all_who_show_it(services: AppServices) -> None:
     path, runs = services.settings.runs_dir / f"{recorded(services)}.jsonl", LargeRuns()
-    assert LargeRuns.has_rows(path)
+    assert runs.has_rows(path)
     first = runs.result(path)
     assert runs.result(path) is first
     with path.open("ab") as file:

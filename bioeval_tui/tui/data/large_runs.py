@@ -14,14 +14,17 @@ from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import LineReader, batches
+from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.state import RunState, apply
 
 if TYPE_CHECKING:
     from bioeval_tui.record.stored import StoredRun
     from bioeval_tui.report.result import RunResult
 
-Version = tuple[Path, int, int]
-"""A recording as it is now: its path, its size in bytes, and when it was written to, in ns."""
+Version = tuple[Path, int, int, int, int]
+"""A recording as it is now: its path, its size in bytes, and when it was written to, in ns; the same
+of its later verdicts and reviews, 0 without any.
+"""
 
 
 class LargeRuns:
@@ -31,6 +34,11 @@ class LargeRuns:
 
     def __init__(self, *, writes: bool = True) -> None:
         """Without `writes`, no rows are kept in the list of runs."""
+        # Every live screen loads this module, and only recorded runs need this one.
+        from bioeval_tui.record import stored
+        from bioeval_tui.report import result
+
+        self._reader, self._stored = result, stored
         self._writes = writes
         self._one_at_a_time = threading.Lock()
         self._last: RunResult | None = None
@@ -39,25 +47,29 @@ class LargeRuns:
         """Those that somebody still has."""
         self._being_read: StoredRun | None = None
 
-    @staticmethod
-    def has_rows(path: Path) -> bool:
-        """Return whether a recording is read as rows: a large one that is shown as it was recorded
-        (`load_run`).
+    def has_rows(self, path: Path) -> bool:
+        """Return whether a recording is large, and shown as it was recorded: `LargeRun` shows what
+        it knows at first before anything of it is masked.
         """
-        # Here and in `result`: every live screen loads this module, and only large runs need these.
-        from bioeval_tui.record.overlay import read_overlay
-        from bioeval_tui.record.stored import is_large
+        return self._stored.is_large(path) and not masking()
 
-        return is_large(path) and not masking() and not read_overlay(path).events
-
-    def result(self, path: Path) -> RunResult:
-        """Return the result of a recording that `has_rows`. One is read at a time.
+    def whole(self, path: Path, scores: Mapping[str, float | None]) -> LargeRun:
+        """Return a run that `has_rows` for the live screen; `scores` are those that the list has.
 
         Raises:
             RecordingError: the file cannot be read, or its first event is missing.
         """
-        from bioeval_tui.report.result import load_run
+        return LargeRun(path, self, scores)
 
+    def result(self, path: Path) -> RunResult:
+        """Return the result of a recording. Of those that `has_rows`, one is read at a time.
+
+        Raises:
+            RecordingError: the file cannot be read, or its first event is missing.
+        """
+        load_run = self._reader.load_run
+        if not self.has_rows(path):
+            return load_run(path, keeps=self._writes)
         with self._one_at_a_time:
             version = _version(path)
             if (known := self._shown.get(version)) is not None:
@@ -88,7 +100,12 @@ def _version(path: Path) -> Version:
         stat = path.stat()
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None
-    return path, stat.st_size, stat.st_mtime_ns
+    later = overlay_path(path)
+    try:
+        of_later = later.stat()
+    except OSError:
+        return path, stat.st_size, stat.st_mtime_ns, 0, 0
+    return path, stat.st_size, stat.st_mtime_ns, of_later.st_size, of_later.st_mtime_ns
 
 
 class LargeRun(ReplayedRun):

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.submissions import Submission
-    from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.batches import Batches
     from bioeval_tui.tui.data.grading import Benchmarks
     from bioeval_tui.tui.data.job_list import JobList
@@ -257,16 +256,15 @@ class AppServices:
         def open_view() -> RunView:
             from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
             from bioeval_tui.record.runs import is_live
-            from bioeval_tui.tui.data.large_runs import LargeRun, LargeRuns
 
             path = self.run_list.find(run_id)
             if is_live(path):
                 return FollowedRun(path)
-            if LargeRuns.has_rows(path):
+            if self._large_runs.has_rows(path):
                 runs = self.run_list.runs()
                 known = next((run for run in runs if run.run_id == path.stem), None)
                 if known is not None and known.status != "interrupted":
-                    whole = LargeRun(path, self._large_runs, known.scores)
+                    whole = self._large_runs.whole(path, known.scores)
                     if speed is None or not whole.has_times:  # it would be played all at once
                         return whole
             return ReplayedRun(path, speed)
@@ -278,17 +276,9 @@ class AppServices:
 
         def called() -> Made:
             paths = [self.run_list.find(run_id) for run_id in run_ids]
-            return function(*map(self._read, paths))
+            return function(*map(self._large_runs.result, paths))
 
         return await self.in_thread(called)
-
-    def _read(self, path: Path) -> RunResult:
-        from bioeval_tui.report.result import load_run
-        from bioeval_tui.tui.data.large_runs import LargeRuns
-
-        if LargeRuns.has_rows(path):
-            return self._large_runs.result(path)
-        return load_run(path, keeps=self._writes)
 
     # Medals and reviews
 

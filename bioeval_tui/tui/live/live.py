@@ -42,7 +42,6 @@ from bioeval_tui.tui.shared.wrapped_lines import Labelled
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.interface import Opener
     from bioeval_tui.record.state import RunState
-    from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.large_runs import LargeRun
     from bioeval_tui.tui.live.score_card import CardFigures, ScoreCard, Selection
     from bioeval_tui.tui.live.score_card_view import CardEvidence
@@ -580,7 +579,7 @@ class LiveScreen(BaseScreen):
             self._show_card_to_come(event.run)
         self._show_notice()
 
-    def _show_card_to_come(self, run: LargeRun | RunResult) -> None:
+    def _show_card_to_come(self, run: LargeRun | RunState) -> None:
         from bioeval_tui.tui.live.score_card import CardToCome
 
         self.app.push_screen(CardToCome(run), self._figures_known)
@@ -637,21 +636,17 @@ class LiveScreen(BaseScreen):
         """Return the card of the run; None if there is none yet: of many conversations, the figures
         are worked out in a thread.
         """
-        from bioeval_tui.report.result import result_of
         from bioeval_tui.tui.live import score_card
 
         if state.ended is None or len(state.conversations) < MANY_CONVERSATIONS:
             is_replayed = self.watched.playback is not None and not self.bioeval.captions
-            result = result_of(state, is_replayed=is_replayed)
-            if result is None:
-                return None
-            return score_card.make_card(result, self.watched.trial, self._left_card)
+            return score_card.make_card(
+                state, self.watched.trial, self._left_card, is_replayed=is_replayed
+            )
         if self._figures is not None and self._figures.result.state is state:
             figures = self._figures
             return score_card.RunCard(figures.result, self._left_card, figures.rows)
-        run = self.link.whole or result_of(state)
-        if run is not None:
-            self._show_card_to_come(run)
+        self._show_card_to_come(self.link.whole or state)
         return None
 
     action_to_card = action_score_card

@@ -20,7 +20,7 @@ from bioeval_tui.base.text import plural, shorten
 from bioeval_tui.base.units import number, signed
 from bioeval_tui.base.widths import padded
 from bioeval_tui.report.brief import make_brief
-from bioeval_tui.report.result import RunResult, reviewed
+from bioeval_tui.report.result import RunResult, result_of, reviewed
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.since import changes_since_run, previous_run
 from bioeval_tui.tui.data.large_runs import LargeRun
@@ -47,6 +47,7 @@ from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, Labelled, title_lin
 
 if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
+    from bioeval_tui.record.state import RunState
     from bioeval_tui.report.result import TrialResult
 
 SHOWN, BAR = 5, 6
@@ -568,8 +569,19 @@ class RunCard(ScoreCard):
         return (Copied("the score card", lambda: score_card_view.card_text(self._result)),)
 
 
-def make_card(result: RunResult, trial: int, looked_at: Selection | None = None) -> ScoreCard:
-    """Return the card of a run as far as it is known, over all trials where there are several."""
+def make_card(
+    state: RunState,
+    trial: int,
+    looked_at: Selection | None = None,
+    *,
+    is_replayed: bool = False,
+) -> ScoreCard | None:
+    """Return the card of a run as far as it is known, over all trials where there are several; None
+    before it starts.
+    """
+    result = result_of(state, is_replayed=is_replayed)
+    if result is None:
+        return None
     several = result.planned_trials > 1 and result.trials
     if several:
         return RunCard(result, looked_at)
@@ -616,9 +628,9 @@ class CardToCome(Dialog[CardFigures]):
     }
     """
 
-    def __init__(self, run: LargeRun | RunResult) -> None:
+    def __init__(self, run: LargeRun | RunState) -> None:
         self._run = run
-        begun = run.begun if isinstance(run, LargeRun) else run.state
+        begun = run.begun if isinstance(run, LargeRun) else run
         assert begun.started is not None
         self._begun = begun
         self._brief = make_brief(begun, begun.started)
@@ -664,11 +676,12 @@ class CardToCome(Dialog[CardFigures]):
     async def _work_out(self) -> None:
         run = self._run
         try:
-            result = await run.read() if isinstance(run, LargeRun) else run
+            result = await run.read() if isinstance(run, LargeRun) else result_of(run)
         except (BioevalError, OSError) as error:
             self.app.notify(str(error), severity="error", markup=False)
             self.dismiss(None)
             return
+        assert result is not None  # an ended run has begun
         self._is_read = True
         self._show_known()
         in_thread = self.bioeval.services.in_thread

@@ -375,7 +375,7 @@ class MedalCard(VerticalScroll, can_focus=False):
     """Shows one row at a time."""
 
     DEFAULT_CSS = """
-    MedalCard { padding: 0 2; }
+    MedalCard { padding: 0 2; & > Labelled { padding-right: 1; } }
     """
 
     def __init__(
@@ -421,7 +421,7 @@ class MedalCard(VerticalScroll, can_focus=False):
         self._draw()
 
     def _draw(self) -> None:
-        width = self.scrollable_content_region.width
+        width = self.scrollable_content_region.width - 1  # as `Labelled` has, beside the scrollbar
         if not self.is_mounted or width < 1:
             return
         keys = step_keys(self)
