@@ -185,6 +185,7 @@ async def test_pause_step_and_cancel_keys_reach_the_engine() -> None:
                 known = len(app.live.state.operator)
                 view.give_event(act(before, "supplied" if before == "take_over" else None))
                 await until(pilot, lambda: len(app.live.state.operator) > known)  # noqa: B023
+                await loaded(app, pilot)  # the line to type in opens, and would take the key
                 await pilot.press("escape")
                 await pilot.pause()
             for key, intent in keys.items():
