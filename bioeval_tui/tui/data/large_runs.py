@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bioeval_tui.report.result import RunResult
 
 Version = tuple[Path, int, int, int, int]
-"""A recording as it is now: its path, its size in bytes, and when it was written to, in ns; the same
-of its later verdicts and reviews, 0 without any.
+"""A recording as it is now: its path, its size in bytes, and when it was written to, in ns; the
+same two of its later verdicts and reviews, 0 without any.
 """
 
 
