@@ -42,9 +42,8 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked
 from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.record.reading import fold_shown
-from bioeval_tui.record.runs import recording_path
+from bioeval_tui.record.runs import is_large, recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
-from bioeval_tui.record.stored import is_large
 from bioeval_tui.report.answer import answer_batch
 from bioeval_tui.report.comparison import are_compared
 from bioeval_tui.report.deciding import Decider, make_decider

@@ -23,6 +23,10 @@ from bioeval_tui.base.text import clean_line
 
 SUFFIX = ".jsonl"
 OVERLAY = ".overlay.jsonl"
+LARGE = 4 << 20
+"""The size in bytes from which a recording is read as rows: a smaller one is read in less than a
+second.
+"""
 _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,8}")
 
 
@@ -77,6 +81,14 @@ def is_own(recording: Path, runs_dir: Path) -> bool:
 def overlay_path(recording: Path) -> Path:
     """Return the path of later scores and reviews."""
     return recording.with_suffix(OVERLAY)
+
+
+def is_large(recording: Path) -> bool:
+    """Return whether a recording is read as rows."""
+    try:
+        return recording.stat().st_size >= LARGE
+    except OSError:
+        return False  # who reads it says why
 
 
 def moved_file(recording: Path) -> Path | None:

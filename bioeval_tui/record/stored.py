@@ -35,7 +35,7 @@ from bioeval_tui.record.cases import Case
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunEvent, with_fields
 from bioeval_tui.record.reading import CHUNK, LineReader, pause_collector, started_run
-from bioeval_tui.record.runs import is_live, is_run_id
+from bioeval_tui.record.runs import is_large, is_live, is_run_id
 from bioeval_tui.record.state import (
     ConversationKey,
     ConversationState,
@@ -49,10 +49,6 @@ from bioeval_tui.record.warning_codes import NOT_CLEAN
 if TYPE_CHECKING:
     from bioeval_tui.record.masking.mask import Mask, Pieces
 
-LARGE = 4 << 20
-"""The size in bytes from which a recording is read as rows: a smaller one is read in less than a
-second.
-"""
 MOST_WHOLE = 64
 """The number of conversations whose texts stay in memory once they were read."""
 MOST_BYTES = 1 << 29
@@ -647,14 +643,6 @@ def _list_of_runs(path: Path, *, writes: bool) -> Catalogue | None:
     if not is_run_id(path.stem) or path.parent.absolute() != runs_dir.absolute():
         return None
     return Catalogue(runs_dir, writes=writes)
-
-
-def is_large(path: Path) -> bool:
-    """Return whether a recording is read as rows."""
-    try:
-        return path.stat().st_size >= LARGE
-    except OSError:
-        return False  # who reads it says why
 
 
 def _lines_of(kept: bytes) -> Iterator[bytes]:

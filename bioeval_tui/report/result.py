@@ -43,9 +43,10 @@ from bioeval_tui.record.reviews import (
     fold_reviews,
     reviewed_scores,
 )
+from bioeval_tui.record.runs import is_large
 from bioeval_tui.record.score import Needed, needed
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
-from bioeval_tui.record.stored import StoredRun, is_large, stored_run
+from bioeval_tui.record.stored import StoredRun, stored_run
 from bioeval_tui.record.tool_calls import injected_words
 from bioeval_tui.report import findings as of, rows
 from bioeval_tui.report.answer import Answer, answer_run, answer_trial

@@ -10,7 +10,7 @@ from driving import WIDE, screen_text, until
 
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
-from bioeval_tui.record import stored
+from bioeval_tui.record import runs as record_runs
 from bioeval_tui.record.events import MessageDelta, RunEnded
 from bioeval_tui.record.state import RunState
 from bioeval_tui.tui.app import BioevalApp
@@ -27,7 +27,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
 def services(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppServices:
     """Services of a data folder, in which every recording is large and has many conversations."""
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
-    monkeypatch.setattr(stored, "LARGE", 0)
+    monkeypatch.setattr(record_runs, "LARGE", 0)
     for module in (live, conversations_widget):
         monkeypatch.setattr(module, "MANY_CONVERSATIONS", 1)
     (tmp_path / "runs").mkdir()

@@ -14,7 +14,7 @@ from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import LineReader, batches
-from bioeval_tui.record.runs import overlay_path
+from bioeval_tui.record.runs import is_large, overlay_path
 from bioeval_tui.record.state import RunState, apply
 
 if TYPE_CHECKING:
@@ -35,10 +35,9 @@ class LargeRuns:
     def __init__(self, *, writes: bool = True) -> None:
         """Without `writes`, no rows are kept in the list of runs."""
         # Every live screen loads this module, and only recorded runs need this one.
-        from bioeval_tui.record import stored
         from bioeval_tui.report import result
 
-        self._reader, self._stored = result, stored
+        self._reader = result
         self._writes = writes
         self._one_at_a_time = threading.Lock()
         self._last: RunResult | None = None
@@ -51,7 +50,7 @@ class LargeRuns:
         """Return whether a recording is large, and shown as it was recorded: `LargeRun` shows what
         it knows at first before anything of it is masked.
         """
-        return self._stored.is_large(path) and not masking()
+        return is_large(path) and not masking()
 
     def whole(self, path: Path, scores: Mapping[str, float | None]) -> LargeRun:
         """Return a run that `has_rows` for the live screen; `scores` are those that the list has.

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from bioeval_tui.record import masking, stored
+from bioeval_tui.record import masking, runs as record_runs, stored
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking.mask import Mask
@@ -44,7 +44,7 @@ RUN_ID = "20261129-183936-56a5aeac"
 def runs_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of a data folder's runs, in which every recording counts as large."""
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(stored, "LARGE", 0)
+    monkeypatch.setattr(record_runs, "LARGE", 0)
     folder = tmp_path / "data" / "runs"
     folder.mkdir(parents=True)
     return folder
@@ -68,7 +68,7 @@ def shown(run: RunResult) -> str:
 def without_rows(path: Path, monkeypatch: pytest.MonkeyPatch) -> RunResult:
     """Return the run as it is read without rows."""
     with monkeypatch.context() as patched:
-        patched.setattr(stored, "LARGE", 1 << 60)
+        patched.setattr(record_runs, "LARGE", 1 << 60)
         run = load_run(path)
     assert run.stored is None
     return run

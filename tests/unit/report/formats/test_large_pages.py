@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.record import stored
+from bioeval_tui.record import runs as record_runs
 from bioeval_tui.record.cases import JobCase
 from bioeval_tui.report import shown
 from tests.command import call
@@ -127,7 +127,7 @@ def test_trials_are_chosen_on_the_command_line(
     chosen = report("--trial", "4-5", "--trial", "1")
     assert headings(chosen) == ["Trial 1", "Trial 4", "Trial 5"]
     assert "Shown are the 3 conversations of the trials that were chosen." in chosen
-    monkeypatch.setattr(stored, "LARGE", 0)
+    monkeypatch.setattr(record_runs, "LARGE", 0)
     assert report("--trial", "4-5", "--trial", "1") == chosen
     for given, words in (
         ("6", "there is no trial 6: the run has 5 trials"),
@@ -143,7 +143,7 @@ def test_trials_are_chosen_on_the_command_line(
 def test_a_masked_run_shows_its_worst_masked(
     runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stored, "LARGE", 0)
+    monkeypatch.setattr(record_runs, "LARGE", 0)
     rules = tmp_path / "rules.yml"
     rules.write_text("names:\n  - Ada\n", encoding="utf-8")
     page = report("--redact", str(rules))
