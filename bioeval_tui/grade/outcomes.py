@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from bioeval_tui.base.errors import UNKNOWN_TASK, NotMeasuredError, Problem
-from bioeval_tui.grade.submissions import agent_in
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT, agent_in
 from bioeval_tui.grade.task_report import TaskReport
 
 
@@ -47,7 +47,9 @@ class NotGraded:
     @property
     def known_agent(self) -> str | None:
         """The agent that handed it in: given, or named by its path; None without either."""
-        return self.agent or agent_in(self.submission_path)
+        if self.agent not in (None, "", UNKNOWN_AGENT):
+            return self.agent
+        return agent_in(self.submission_path)
 
     @property
     def has_unknown_task(self) -> bool:

@@ -199,6 +199,14 @@ def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -
     entries += [
         agent_entry(item.known_agent or UNKNOWN_AGENT, item.task_id, None) for item in not_graded
     ]
+    return of_known_agents(entries)
+
+
+def of_known_agents(entries: Iterable[AgentEntry]) -> list[AgentEntry]:
+    """Return the submissions whose agent is known by name.
+
+    Those of nobody in particular are no agent: with few tasks, they would take the ranks of all.
+    """
     return [entry for entry in entries if entry.agent != UNKNOWN_AGENT]
 
 

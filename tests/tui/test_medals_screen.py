@@ -480,6 +480,21 @@ async def test_grouping_by_agent_shows_each_agents_medals_and_rank() -> None:
         assert "submissions of biomni single-cell" in screen_text(app)
 
 
+async def test_a_submission_of_no_agent_takes_no_agents_rank() -> None:
+    scores = board(20, 0.5, 0.9)
+    rows = [graded(f"t/{task}", "aide", 0.9, scores) for task in range(10)]
+    rows += [graded(f"t/{task}", "stella", 0.6, scores) for task in range(10)]
+    rows.append(MedalRow("t/0", "unknown", "", not_graded="nothing was handed in"))
+    services = FakeServices(rows=rows)
+    async with opened(None, (220, 45), services=services, start="medals") as (app, pilot):
+        assert " 2 agents" in screen_text(app)
+        await pilot.press("tab")
+        await until(pilot, lambda: re.search(r"aide .* 1 +│?$", screen_text(app), re.MULTILINE))
+        lines = [line.split() for line in rows_of(app)]
+        found = [(line[0], line[-1]) for line in lines if line and line[-1] in ("1", "2", "–")]
+        assert found[:3] == [("aide", "1"), ("stella", "2"), ("unknown", "–")]
+
+
 async def test_nothing_is_graded_without_asking_and_samples_are_labelled() -> None:
     services = FakeServices(None, sample_rows())
     services.has_submissions = False

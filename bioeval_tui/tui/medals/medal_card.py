@@ -22,6 +22,7 @@ from bioeval_tui.base.text import home_relative, plural, terminal_text
 from bioeval_tui.base.widths import padded
 from bioeval_tui.grade.explaining.sections import PRIVATE
 from bioeval_tui.grade.ledger import ordinal
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tally import standing_of
 from bioeval_tui.grade.uncertainty import NO_MEDAL, percent
 from bioeval_tui.grade.validation import Validation
@@ -54,8 +55,6 @@ _CHANCES: dict[str, tuple[str, Tone]] = {
     "bronze": ("▒", "bronze"),
     NO_MEDAL: ("░", "entries"),
 }
-UNKNOWN = "unknown"
-"""The report's placeholder for an agent without a name, which cards leave out."""
 
 
 def head(
@@ -70,7 +69,7 @@ def head(
     """
     medal = medal_cell(row)
     title = row.task_id
-    if row.agent != UNKNOWN:
+    if row.agent != UNKNOWN_AGENT:
         title += f" · {row.agent}"
     name = Cell(title, "strong")
     lines: list[Line] = [[medal], [name]]

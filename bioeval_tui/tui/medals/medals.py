@@ -311,10 +311,9 @@ class MedalsScreen(BaseScreen):
         """Return how many submissions of how many agents there are, and how many are shown."""
         if not self.table.entries:
             return []
-        notes = [
-            Cell(plural(len(self.table.entries), "report"), "quiet"),
-            Cell(plural(len(self.table.agents), "agent"), "quiet"),
-        ]
+        notes = [Cell(plural(len(self.table.entries), "report"), "quiet")]
+        if self.table.agents:
+            notes.append(Cell(plural(len(self.table.agents), "agent"), "quiet"))
         if self.feed.samples:
             notes.insert(0, Cell("shipped samples", "warn"))
         return notes + self.submissions.filter_notes()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from bioeval_tui.base.units import score_text
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.report_files import supersedes
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tally import Standing, standing_of
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.answer import Answer, answer_medals
@@ -138,7 +139,10 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
 
 def row_outcome(row: MedalRow) -> TaskReport | NotGraded:
     """Return a row's report, or why it was not graded."""
-    return row.report or NotGraded(row.task_id, row.file, row.not_graded or "", agent=row.agent)
+    if row.report is not None:
+        return row.report
+    agent = row.agent if row.agent != UNKNOWN_AGENT else None
+    return NotGraded(row.task_id, row.file, row.not_graded or "", agent=agent)
 
 
 def rows_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
@@ -197,7 +201,7 @@ class MedalTable(Listing[Entry]):
             COLUMNS, _KEYS, _words, lambda entry: id(entry.row), Sorting(MEDAL), ties=TASK
         )
         self._answer: Answer | None = None
-        self.agents: set[str] = set()
+        self._agents: set[str] = set()
         self._places: dict[tuple[str, ...], int] = {}
         """The place of each submission that can be told from others."""
 
@@ -205,6 +209,11 @@ class MedalTable(Listing[Entry]):
     def entries(self) -> list[Entry]:
         """All submissions, in the order in which they came."""
         return self.items
+
+    @property
+    def agents(self) -> set[str]:
+        """The agents that are known by name."""
+        return self._agents - {UNKNOWN_AGENT}
 
     @property
     def answer(self) -> Answer:
@@ -223,7 +232,7 @@ class MedalTable(Listing[Entry]):
             at = self._places.setdefault((row.agent, *row.key), at)
         if at == len(self.items):
             self.append(entry)
-            self.agents.add(row.agent)
+            self._agents.add(row.agent)
         else:
             held = self.items[at].row
             if not supersedes(row.report, row.at, held.report, held.at):
@@ -240,7 +249,7 @@ class MedalTable(Listing[Entry]):
         """Show these submissions instead; those that were known are not processed again."""
         super().fill(items)
         self._answer = None
-        self.agents = {entry.row.agent for entry in self.items}
+        self._agents = {entry.row.agent for entry in self.items}
         self._places = {
             (entry.row.agent, *entry.row.key): at
             for at, entry in enumerate(self.items)

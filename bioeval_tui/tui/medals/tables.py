@@ -26,6 +26,7 @@ from textual.message import Message
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.units import DASH, number1
 from bioeval_tui.base.widths import padded
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tally import Tally
 from bioeval_tui.record.reviews import reviewed_mark
 from bioeval_tui.report.agents import (
@@ -33,6 +34,7 @@ from bioeval_tui.report.agents import (
     AgentStanding,
     agent_entry,
     mean_percentile,
+    of_known_agents,
     percentiles_known,
     standings,
 )
@@ -360,15 +362,16 @@ class Group(NamedTuple):
 
 
 def groups(entries: Iterable[Entry]) -> list[Group]:
-    """Return every agent, most gold first, then silver, bronze and percentile of all; its domains
-    by name, if there are several.
+    """Return every agent, most gold first, then silver, bronze and percentile of all, and at the
+    end the submissions of no known agent; its domains by name, if there are several.
     """
     everything = list(entries)
-    ranked = percentiles_known(agent_entries(everything))
+    compared = agent_entries(everything)
+    ranked = percentiles_known(of_known_agents(compared) or compared)
     by_agent = grouped((entry.row.agent, entry) for entry in everything)
     found: list[Group] = []
     agents = (Group.of(agent, None, own, ranked=ranked) for agent, own in by_agent.items())
-    for group in sorted(agents, key=_rank):
+    for group in sorted(agents, key=_group_order):
         domains = grouped((entry.domain, entry) for entry in by_agent[group.agent])
         parts = [
             Group.of(group.agent, domain, domains[domain], ranked=ranked)
@@ -380,12 +383,13 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
     return found
 
 
-def _rank(group: Group) -> tuple[float | str, ...]:
+def _group_order(group: Group) -> tuple[float | str, ...]:
     by = group.totals.by
     # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent
     # above another.
     zeros = group.percentile or 0.0
     return (
+        group.agent == UNKNOWN_AGENT,
         -by["gold"],
         -by["silver"],
         -by["bronze"],
@@ -436,7 +440,7 @@ def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str
     medal = rank = ""
     if group.domain is None:
         name, tone = group.agent, "strong"
-        medal = rank = "…"
+        medal = rank = "…" if group.agent != UNKNOWN_AGENT else DASH
         if standing is not None:
             medal, rank = standing.medal_words, _rank_words(standing)
     if totals.partial or totals.in_doubt:
@@ -518,7 +522,9 @@ class Agents(ListTable):
     @work(exclusive=True)
     async def rank(self, submissions: Sequence[Entry]) -> None:
         """Compare the agents beside the screen: with many of them it takes a moment."""
-        ranked = await asyncio.to_thread(standings, agent_entries(submissions))
+        ranked = await asyncio.to_thread(
+            lambda: standings(of_known_agents(agent_entries(submissions)))
+        )
         self._standings = {one.agent: one for one in ranked.agents}
         self.draw(submissions)
 
