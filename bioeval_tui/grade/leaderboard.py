@@ -109,7 +109,7 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
 
     Args:
         score: the score to rank, or None.
-        ascending: all scores of the board, shape (entries,), sorted ascending, without NaN.
+        ascending: all scores of the board, shape (entries,), sorted ascending, all finite.
         is_lower_better: the direction of the metric.
 
     A threshold is the score at the last place of its medal; reaching it earns the medal, while
@@ -199,14 +199,16 @@ def build_leaderboard(
         ValueError: no row has a score.
     """
     scores = np.asarray(file_order, dtype=np.float64)
-    known = scores[~np.isnan(scores)]
+    # An infinite threshold could not be written into a report: JSON has no such number.
+    known = scores[np.isfinite(scores)]
     if not len(known):
         raise ValueError("the leaderboard has no entries")
     warnings = []
-    if len(known) < len(scores):
-        warnings.append(
-            f"{plural(len(scores) - len(known), 'leaderboard row')} without a score left out"
-        )
+    if missing := int(np.isnan(scores).sum()):
+        warnings.append(f"{plural(missing, 'leaderboard row')} without a score left out")
+    if infinite := int(np.isinf(scores).sum()):
+        rows = plural(infinite, "leaderboard row")
+        warnings.append(f"{rows} with an infinite score left out")
     steps = np.diff(known)
     falls, rises = bool((steps < 0).any()), bool((steps > 0).any())
     lower = guess_direction(known) if is_lower_better is None else is_lower_better
@@ -274,7 +276,7 @@ def scores_of(
                 line = lines[row] if lines else row + 2
                 raise InputError(f"{where}, line {line}: score `{shown}` is not a number") from None
     values: NDArray[np.float64] = column.to_numpy(dtype=np.float64)
-    if np.isnan(values).all():
+    if not np.isfinite(values).any():
         raise InputError(f"{where} is empty: no row has a score")
     return values
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -219,13 +220,19 @@ class Task:
     def board_origin(self) -> str:
         """Return in one line where the leaderboard in use comes from, and how many entries it has.
 
+        A row without a finite score is none, as in `build_leaderboard`.
+
         Raises:
             InputError: as `board_entries`.
         """
         board = self.board_in_use()
         if not isinstance(board, Path):
             return f"published: {board.origin}"
-        count = plural(len(_read_entries(board)), "entry", "entries")
+        rows = _read_entries(board)
+        entries = sum(_has_score(row) for row in rows)
+        count = plural(entries, "entry", "entries")
+        if entries < len(rows):
+            count += f" in {plural(len(rows), 'row')}"
         whose = "the task's own" if board.parent == self.folder else "the given file"
         return f"{whose} {clean_line(board.name, 100)}, {count}"
 
@@ -293,6 +300,13 @@ def _read_entries(path: Path) -> list[BoardEntry]:
         raise InputError(
             f"the leaderboard {path} cannot be read: {clean_line(str(error), 200)}"
         ) from None
+
+
+def _has_score(entry: BoardEntry) -> bool:
+    try:
+        return isfinite(float(entry.score))
+    except ValueError:
+        return False
 
 
 def _has_entries(path: Path) -> bool:

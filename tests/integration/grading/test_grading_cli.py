@@ -199,6 +199,13 @@ def test_the_leaderboard_used_is_printed_and_can_be_chosen(tasks, run: Any, tmp_
     given = run("grade-sample", file, task, "--leaderboard", tmp_path / "board.csv")
     assert "place 1 of 2" in given.stdout
     assert "leaderboard: the given file board.csv, 1 entry" in given.stdout
+    rows = "x,0.5,\nx,inf,\nx,nan,\nx,0.9,\n"
+    (tmp_path / "board.csv").write_text(f"teamName,score,submissionDate\n{rows}")
+    given = run("grade-sample", file, task, "--leaderboard", tmp_path / "board.csv")
+    assert "the median of its 2 entries is 0.7" in given.stdout
+    assert "leaderboard: the given file board.csv, 2 entries in 4 rows\n" in given.stdout
+    assert "1 leaderboard row without a score left out" in given.stdout
+    assert "1 leaderboard row with an infinite score left out" in given.stdout
     with pytest.raises(
         UsageError, match=r"none\.csv does not exist; give own, published, or a CSV file"
     ):

@@ -38,6 +38,7 @@ RISING = [n / 10 for n in range(60)]
         (RISING[:49], {}, ("the leaderboard has only 49 entries: one more can change the medals",)),
         (RISING[:50], {}, ()),
         ([*RISING, float("nan")], {}, ("1 leaderboard row without a score left out",)),
+        ([*RISING, float("inf")], {}, ("1 leaderboard row with an infinite score left out",)),
         (
             [0.5] * len(RISING),
             {},
