@@ -37,7 +37,7 @@ from bioeval_tui.grade.leaderboard import Leaderboard, build_leaderboard, load_l
 from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
 from bioeval_tui.grade.published_tables import read_as_published
-from bioeval_tui.grade.score_numbers import numpy_round, to_score
+from bioeval_tui.grade.score_numbers import ROUNDING, numpy_round, rounding_words, to_score
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.submission_files import is_same_file, why_not_a_file
 from bioeval_tui.grade.submissions import agent_in
@@ -240,6 +240,8 @@ class TaskGrading:
             assert report.extra is not None
             rows, found = self.coverage(path), self._doubts(path, raw, seconds)
             extra = replace(report.extra, warnings=(*report.extra.warnings, *self.hints(path)))
+            if words := rounding_words(self._medal_with_all_decimals(raw), report.medal):
+                extra = replace(extra, warnings=(*extra.warnings, words))
             if rows is not None:
                 extra = replace(extra, rows_scored=rows.scored, rows_expected=rows.expected)
             if found is not None:
@@ -247,6 +249,15 @@ class TaskGrading:
                 extra = replace(extra, doubts=found.doubts, warnings=(*extra.warnings, *sentences))
             return replace(report, extra=extra)
         return Invalid(report, reason, problems or (Problem(reason),))
+
+    def _medal_with_all_decimals(self, raw: Any) -> str | None:
+        """Return the medal that a grader's result would earn if it were not rounded."""
+        score = float(np.ravel(raw)[0])
+        # Equal scores may differ in their last digit, by the order in which a sum was taken.
+        margin = 1e-9 * max(1.0, abs(score))
+        if self.board.is_lower_better:
+            margin = -margin
+        return self.board.rank(score + margin).medal
 
     def coverage(self, path: Path) -> Coverage | None:
         """Return on how many rows of the answers a scored file was scored; None if that is
@@ -288,9 +299,15 @@ class TaskGrading:
         return None
 
     def file_warnings(self, report: TaskReport) -> list[Problem]:
-        """Return the warnings of a report that are about its file, not about the task."""
+        """Return the warnings of a report that are about its file, not about the task or the
+        medal, which a check of the file must not tell.
+        """
         warnings = report.extra.warnings if report.extra else ()
-        return [Problem(words) for words in warnings if words not in self.warnings]
+        return [
+            Problem(words)
+            for words in warnings
+            if words not in self.warnings and not words.startswith(ROUNDING)
+        ]
 
     def examine(self, path: Path) -> list[Problem]:
         """Return everything that is wrong with a file, without running a grader's code; empty if

@@ -44,6 +44,37 @@ def numpy_round(value: float, decimals: int) -> float:
     return product
 
 
+def score_that_reaches(threshold: float, is_lower_better: bool) -> float:
+    """Return the worst score that reaches a threshold: five decimals, as every score has, rounded
+    towards better.
+
+    Rounded to the nearest, a threshold could be shown as a score that does not reach it.
+    """
+    steps = threshold * 100_000
+    if not math.isfinite(steps):
+        return threshold
+    # what a binary fraction is off by, such as 0.29 * 100_000, makes no further step
+    if is_lower_better:
+        return math.floor(steps + 1e-6) / 100_000
+    return math.ceil(steps - 1e-6) / 100_000
+
+
+ROUNDING = "rounding alone decides: "
+"""What the sentence begins with that says so of a medal."""
+
+
+def rounding_words(with_all_decimals: str | None, ranked: str | None) -> str:
+    """Return the sentence on a score whose medal with all decimals is another than that of the
+    rounded score; empty if it is the same.
+    """
+    if with_all_decimals == ranked:
+        return ""
+    return (
+        f"{ROUNDING}scores are ranked with 5 decimals; with all of them this one would earn"
+        f" {with_all_decimals or 'no medal'}"
+    )
+
+
 def exact_percentile(
     rounded: float | None, size: int | None, beaten: int | None = None
 ) -> float | None:

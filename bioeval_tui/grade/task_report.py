@@ -27,7 +27,7 @@ from bioeval_tui.grade.report_fields import (
     yes_or_no,
     yes_or_none,
 )
-from bioeval_tui.grade.score_numbers import exact_percentile, rows_words
+from bioeval_tui.grade.score_numbers import exact_percentile, rows_words, score_that_reaches
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.uncertainty import Uncertainty
 
@@ -210,7 +210,7 @@ class TaskReport:
         """The threshold of the next medal with five decimals, rounded towards better; empty if
         there is no next medal.
         """
-        needed = self._needed
+        needed = self.needed
         if needed:
             return f"{needed[0]} begins at {score_text(needed[1])}"
         return ""
@@ -222,9 +222,9 @@ class TaskReport:
         """
         if self.score is None:
             return ""
-        if needed := self._needed:
+        if needed := self.needed:
             return f"{score_text(abs(needed[1] - self.score))} short of {needed[0]}"
-        beyond = abs(self.score - self.gold_threshold)
+        beyond = abs(self.score - self.medal_scores["gold"])
         if not self.gold_medal or not math.isfinite(beyond):
             return ""
         if round(beyond, 5):
@@ -232,12 +232,27 @@ class TaskReport:
         return "just what gold needs"
 
     @property
-    def _needed(self) -> tuple[str, float] | None:
+    def needed(self) -> tuple[str, float] | None:
+        """The next medal and the score that reaches it; None if there is none, or that is
+        unknown.
+        """
         if self.extra is None or self.extra.score_needed is None or not self.extra.next_medal:
             return None
-        whole = self.extra.score_needed * 100_000
-        steps = math.floor(whole + 1e-6) if self.is_lower_better else math.ceil(whole - 1e-6)
-        return self.extra.next_medal, steps / 100_000
+        needed = score_that_reaches(self.extra.score_needed, self.is_lower_better)
+        return self.extra.next_medal, needed
+
+    @property
+    def medal_scores(self) -> dict[str, float]:
+        """The score that reaches each medal, as everything shows where it begins."""
+        thresholds = {
+            "bronze": self.bronze_threshold,
+            "silver": self.silver_threshold,
+            "gold": self.gold_threshold,
+        }
+        return {
+            medal: score_that_reaches(threshold, self.is_lower_better)
+            for medal, threshold in thresholds.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return the published keys in the published order, `created_at` as ISO text; then `extra`,

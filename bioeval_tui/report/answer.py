@@ -309,11 +309,9 @@ def answer_grading(report: TaskReport) -> Answer:
     if not graded.doubts:
         sure = sure_words(report) or sure
     limits = of.MedalLimits(
-        report.bronze_threshold,
-        report.silver_threshold,
-        report.gold_threshold,
-        report.median_threshold,
-        report.leaderboard_size,
+        **report.medal_scores,
+        median=report.median_threshold,
+        entries=report.leaderboard_size,
     )
     return Answer(
         graded, sentences.sentence(graded), sure, sentences.sentence(limits), (board, *mend)

@@ -860,7 +860,7 @@ class GradedSubmission(ConclusionFinding):
 
 
 class MedalLimits(Finding):
-    """The scores where each medal begins, the leaderboard's median, and how many entries it has, if
+    """The scores that reach each medal, the leaderboard's median, and how many entries it has, if
     known.
     """
 

@@ -122,8 +122,7 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
     else:
         for problem in problems:
             out.print(f"  · {clean_line(problem.message, 2000)}")
-    marks = (report.gold_threshold, report.silver_threshold, report.bronze_threshold)
-    gold, silver, bronze = map(score_text, marks)
+    bronze, silver, gold = map(score_text, report.medal_scores.values())
     better = better_words(report.is_lower_better)
     out.print(f"  {better}: gold {gold}, silver {silver}, bronze {bronze}")
     if extra and extra.leaderboard:

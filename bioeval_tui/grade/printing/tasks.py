@@ -21,7 +21,7 @@ from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.text import clean, clean_line, plural, shorten, spreadsheet_cell
 from bioeval_tui.base.units import score_text
-from bioeval_tui.grade.score_numbers import better_words
+from bioeval_tui.grade.score_numbers import better_words, score_that_reaches
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 
 if TYPE_CHECKING:
@@ -253,10 +253,11 @@ def task_card(task: Task) -> None:
             f"  scores from {score_text(board['best'])} to {score_text(board['worst'])},"
             f" {better_words(board['is_lower_better'])}"
         )
+        lower = board["is_lower_better"]
         four = {
-            "gold": board["gold_threshold"],
-            "silver": board["silver_threshold"],
-            "bronze": board["bronze_threshold"],
+            "gold": score_that_reaches(board["gold_threshold"], lower),
+            "silver": score_that_reaches(board["silver_threshold"], lower),
+            "bronze": score_that_reaches(board["bronze_threshold"], lower),
             "median": board["median_threshold"],
         }
         thresholds = ", ".join(f"{name} {score_text(score)}" for name, score in four.items())

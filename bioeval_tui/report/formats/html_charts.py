@@ -127,12 +127,7 @@ def medal_scale(report: TaskReport) -> MedalScale | None:
     if report.score is None:
         return None
     sign = -1.0 if report.is_lower_better else 1.0
-    named = [
-        ("median", report.median_threshold),
-        ("bronze", report.bronze_threshold),
-        ("silver", report.silver_threshold),
-        ("gold", report.gold_threshold),
-    ]
+    named = [("median", report.median_threshold), *report.medal_scores.items()]
     values = [sign * value for _, value in named] + [sign * report.score]
     low, high = min(values), max(values)
     margin = (high - low or 1.0) * 0.08

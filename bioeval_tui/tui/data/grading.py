@@ -33,6 +33,7 @@ from bioeval_tui.grade.report_files import (
     read_outcomes,
     report_files,
 )
+from bioeval_tui.grade.score_numbers import score_that_reaches
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.submissions import (
     UNKNOWN_AGENT,
@@ -98,15 +99,15 @@ class Benchmarks:
         with contextlib.suppress(OSError, ValueError):
             baselines = load_humans(task.public_dir / "human_baselines.csv")
             humans = tuple(float(score) for score in baselines if score == score)
-        marks = board.rank(None)
+        marks, lower = board.rank(None), board.is_lower_better
         return BenchmarkDetail(
             task.description,
             Board(
                 scores=tuple(float(score) for score in board.best_first()),
-                lower_is_better=board.is_lower_better,
-                gold=marks.gold_threshold,
-                silver=marks.silver_threshold,
-                bronze=marks.bronze_threshold,
+                lower_is_better=lower,
+                gold=score_that_reaches(marks.gold_threshold, lower),
+                silver=score_that_reaches(marks.silver_threshold, lower),
+                bronze=score_that_reaches(marks.bronze_threshold, lower),
                 median=marks.median_threshold,
                 humans=humans,
                 warnings=board.warnings,

@@ -219,12 +219,7 @@ def _chance_lines(uncertainty: Uncertainty | None, width: int) -> list[Line]:
 def _scale_lines(row: MedalRow, report: TaskReport, width: int, height: int) -> list[Line]:
     if report.score is None:
         return []
-    marks = {
-        "median": report.median_threshold,
-        "bronze": report.bronze_threshold,
-        "silver": report.silver_threshold,
-        "gold": report.gold_threshold,
-    }
+    marks = {"median": report.median_threshold, **report.medal_scores}
     if row.human is not None:
         marks["human"] = row.human
     histogram = histogram_view.histogram(

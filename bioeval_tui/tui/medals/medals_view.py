@@ -99,19 +99,14 @@ def next_medal(row: MedalRow) -> Cell:
     report = row.report
     if report is None:
         return Cell(row.not_graded or "not graded", "warn")
-    extra = report.extra
     if not report.valid_submission:
         return Cell(report.why_invalid, "bad")
-    if (
-        extra is None
-        or extra.score_needed is None
-        or extra.next_medal is None
-        or report.score is None
-    ):
+    if report.needed is None or report.score is None:
         return Cell("–", "quiet")
-    away = extra.score_needed - report.score
+    medal, needed = report.needed
+    away = needed - report.score
     sign = "+" if away >= 0 else "−"
-    return Cell(f"{extra.next_medal} {sign}{number(abs(away))}")
+    return Cell(f"{medal} {sign}{number(abs(away))}")
 
 
 def row_cells(row: MedalRow) -> dict[str, Cell]:

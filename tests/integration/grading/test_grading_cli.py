@@ -98,6 +98,29 @@ def test_grade_sample_prints_a_card_or_the_published_report(tasks, run: Any) -> 
     assert (report["task_id"], report["score"], report["valid_submission"]) == (task, 0.5, True)
 
 
+def test_rounding_that_decides_a_medal_is_said_and_the_threshold_is_one_number(
+    tasks, run: Any
+) -> None:
+    exact = 0.6917458762676749  # ranked as 0.69175
+    task = tasks.add(
+        code=f"def grade(submission, answers):\n    return {exact!r}\n",
+        grader={"name": "rmse", "grade_fn": "grade:grade", "is_lower_better": True},
+        scores=[exact + step / 10 for step in range(5)],
+    )
+    card = run("grade-sample", tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n"), task).stdout
+    assert "rmse 0.69175, place 2 of 6, 0.00001 short of gold" in card
+    assert "silver at 0.69174, gold at 0.69174;" in card
+    assert "\n  gold begins at 0.69174\n" in card
+    assert "lower is better: gold 0.69174, silver 0.69174, bronze 0.79174\n" in card
+    assert (
+        "warning: rounding alone decides: scores are ranked with 5 decimals; with all of them"
+        " this one would earn gold\n" in card
+    )
+    assert "0.69174, silver" in run("tasks", "show", task).stdout
+    checked = run("validate", tasks.submissions / "submission.csv", task).stdout
+    assert "rounding alone" not in checked
+
+
 def test_a_missing_file_is_reported_once_before_anything_else(tasks, run: Any) -> None:
     missing = tasks.submissions / "nothing.csv"
     for words in (
