@@ -54,22 +54,26 @@ GRADED, SHOWN, CHANGED = "graded", "answers shown", "changed"
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """How many submissions were scored against the answers, including this one: by all agents, and
-    by its own.
+    """How many different files were scored against the answers, including this one: by all agents,
+    and by its own, which is None if no agent is known.
     """
 
     all: int
-    of_agent: int
+    of_agent: int | None = None
 
     @property
     def words(self) -> str:
-        """`graded once`, or such as `37th submission scored against these answers, 3rd by this
-        agent`.
-        """
+        """Such as `37 different files scored against these answers, 3 of them by this agent`."""
         if self.all == 1:
-            return "graded once"
-        of_agent = "" if self.of_agent == self.all else f", {ordinal(self.of_agent)} by this agent"
-        return f"{ordinal(self.all)} submission scored against these answers{of_agent}"
+            return "the only file scored against these answers so far"
+        words = f"{self.all:,} different files scored against these answers"
+        match self.of_agent:
+            case None:
+                return words
+            case self.all:
+                return f"{words}, all by this agent"
+            case own:
+                return f"{words}, {own:,} of them by this agent"
 
 
 class Ledger:
@@ -103,6 +107,8 @@ class Ledger:
         entry = {"kind": GRADED, "submission": submission, "agent": agent, "score": score}
         self._add({"task_id": task_id, "answers": answers, **entry})
         first, _ = self._seen[answers][submission]
+        if agent is None:
+            return Looks(len(self._seen[answers]))
         return Looks(len(self._seen[answers]), self._of_agent[answers, agent] + (first != agent))
 
     def history(self, answers: str, agent: str | None) -> list[float]:

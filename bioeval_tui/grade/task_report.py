@@ -28,7 +28,7 @@ from bioeval_tui.grade.report_fields import (
     yes_or_none,
 )
 from bioeval_tui.grade.score_numbers import exact_percentile, rows_words, score_that_reaches
-from bioeval_tui.grade.submissions import extract_agent_from_submission_path
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.uncertainty import Uncertainty
 
 
@@ -121,12 +121,20 @@ class TaskReport:
 
     @property
     def looks_words(self) -> str:
-        """`graded once`, or such as `37th submission scored against these answers`; empty if
-        unknown.
-        """
-        if self.extra is None or not self.extra.looks:
+        """Such as `37 different files scored against these answers`; empty if unknown."""
+        if self.looks is None:
             return ""
-        return Looks(self.extra.looks, self.extra.agent_looks or self.extra.looks).words
+        return self.looks.words
+
+    @property
+    def looks(self) -> Looks | None:
+        """How many files were scored against the answers; None if unknown."""
+        if self.extra is None or not self.extra.looks:
+            return None
+        if self.agent == UNKNOWN_AGENT:
+            # Earlier versions counted the files of no known agent as those of one.
+            return Looks(self.extra.looks)
+        return Looks(self.extra.looks, self.extra.agent_looks)
 
     @property
     def rows_missing(self) -> int:
@@ -330,8 +338,8 @@ class ReportExtra:
     `error` says why a submission is invalid; `leaderboard_position` is the place the score would
     take, counting from 1, and `entries_beaten` how many of the board are worse. `environment` names
     the Python and the packages that graded; `leaderboard` says where the board comes from. `looks`
-    is how many different submissions have been scored with these answers by now, `agent_looks` how
-    many of this agent. The score is over `rows_scored` of the answers' `rows_expected` rows; None
+    is how many different files have been scored with these answers by now, `agent_looks` how many
+    of this agent, None if no agent is known. The score is over `rows_scored` of the answers' `rows_expected` rows; None
     if that is unknown. `part` is `public` or `private` if the answers are a part of a task's.
     `doubts` say why the score of a grader with code may not be what the predictions deserve; their
     sentences are among the `warnings`, too.

@@ -188,15 +188,10 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
 
 
 def _attempt_lines(report: TaskReport) -> list[Line]:
-    if report.extra is None:
+    looks = report.looks
+    if looks is None or (looks.of_agent or looks.all) < 2:
         return []
-    own = report.extra.agent_looks or report.extra.looks or 0
-    if own < 2:
-        return []
-    words = (
-        f"{ordinal(own)} try of this agent on these answers: the best of many tries is partly luck"
-    )
-    return [[Cell(words, "warn")]]
+    return [[Cell(f"{looks.words}: the best of many is partly luck", "warn")]]
 
 
 def _chance_lines(uncertainty: Uncertainty | None, width: int) -> list[Line]:

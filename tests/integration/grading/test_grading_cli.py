@@ -536,7 +536,7 @@ def test_every_grading_is_counted_in_the_ledger_which_can_be_verified(
     report = json.loads(Path(json.loads(done.stdout)["report"]).read_text())
     assert sorted(item["extra"]["looks"] for item in report["task_reports"]) == [1, 2, 3]
     card = run("grade-sample", tasks.submissions / "try3.csv", task).stdout
-    assert "4th submission scored against these answers" in card
+    assert "4 different files scored against these answers\n" in card
     again = json.loads(run("grade-sample", tasks.submissions / "try3.csv", task, "--json").stdout)
     assert again["extra"]["looks"] == 4, "the same file again tells nothing new"
     run("validate", tasks.submissions / "try3.csv", task)

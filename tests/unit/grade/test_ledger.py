@@ -20,6 +20,8 @@ from bioeval_tui.base.files import write_fully
 from bioeval_tui.grade.ledger import FIRST, HEAD, NAME, Ledger, ordinal, verify
 from bioeval_tui.grade.task_report import ReportExtra
 
+ONCE = "the only file scored against these answers so far"
+
 
 def look(ledger: Ledger, number: int, agent: str | None = None) -> str:
     return ledger.look("lab/numbers", f"submission {number}", "answers", agent, number / 100).words
@@ -27,20 +29,30 @@ def look(ledger: Ledger, number: int, agent: str | None = None) -> str:
 
 def test_every_grading_of_a_new_file_is_counted(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / NAME)
-    assert look(ledger, 1) == "graded once"
+    assert look(ledger, 1) == ONCE
     for number in range(2, 37):
         look(ledger, number)
-    assert look(ledger, 37) == "37th submission scored against these answers"
-    assert (
-        look(ledger, 99, "ada") == "38th submission scored against these answers, 1st by this agent"
+    assert look(ledger, 37) == "37 different files scored against these answers"
+    words = "38 different files scored against these answers, 1 of them by this agent"
+    assert look(ledger, 99, "ada") == words
+    assert ledger.look("lab/numbers", "x", "other answers", None, 0.0).words == ONCE
+
+
+def test_only_a_known_agent_has_files_of_its_own(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / NAME)
+    first, second = (
+        ledger.look("lab/numbers", name, "answers", agent, 0.5)
+        for name, agent in (("a", "ada"), ("b", "ada"))
     )
-    assert ledger.look("lab/numbers", "x", "other answers", None, 0.0).words == "graded once"
+    assert (first.of_agent, second.of_agent) == (1, 2)
+    assert second.words == "2 different files scored against these answers, all by this agent"
+    assert ledger.look("lab/numbers", "c", "answers", None, 0.5).of_agent is None
 
 
 def test_grading_the_same_file_again_is_not_counted(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / NAME)
     for _ in range(3):
-        assert look(ledger, 1) == "graded once"
+        assert look(ledger, 1) == ONCE
     assert verify(ledger.path).lines == 3, (
         "that it was graded three times is on record all the same"
     )
@@ -50,7 +62,7 @@ def test_a_ledger_continued_by_another_process_is_read_on(tmp_path: Path) -> Non
     one, other = Ledger(tmp_path / NAME), Ledger(tmp_path / NAME)
     look(one, 1)
     look(other, 2)
-    assert look(one, 3) == "3rd submission scored against these answers"
+    assert look(one, 3) == "3 different files scored against these answers"
     assert verify(one.path).problems == ()
 
 
@@ -71,7 +83,7 @@ def test_parallel_graders_lose_no_ledger_entry(tmp_path: Path) -> None:
             done.result()
     found = verify(path)
     assert (found.lines, found.problems) == (150, ())
-    assert look(Ledger(path), 0) == "150th submission scored against these answers"
+    assert look(Ledger(path), 0) == "150 different files scored against these answers"
 
 
 class Files:
@@ -244,7 +256,7 @@ def test_tampering_is_found_and_stays_found_after_more_gradings(tmp_path: Path, 
     if name == "the head a folder":
         files.head.rmdir()
     for number, ledger in ((50, Ledger(files.path)), (51, files.ledger), (52, Ledger(files.path))):
-        assert "submission" in look(ledger, number) or name in (
+        assert "different files" in look(ledger, number) or name in (
             "all lines removed",
             "the ledger removed",
         )
@@ -373,10 +385,7 @@ def test_a_ledger_and_a_report_of_an_earlier_version_are_read(tmp_path: Path) ->
     """They have a score that is no longer computed."""
     files = Files(tmp_path)
     files.rewrite([line.replace(b'"kind"', b'"ladder_score":0.5,"kind"') for line in files.lines])
-    assert (
-        look(Ledger(files.path), 7)
-        == "7th submission scored against these answers, 4th by this agent"
-    )
+    assert look(Ledger(files.path), 7) == "7 different files scored against these answers"
     assert verify(files.path).problems == ()
     assert ReportExtra.from_dict({"looks": 3, "ladder_score": 1.004}).to_dict() == {"looks": 3}
 
