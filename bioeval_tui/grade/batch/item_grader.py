@@ -23,13 +23,14 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.batch.worker_launch import WORKER_PYTHON
 from bioeval_tui.grade.batch.worker_protocol import Wire
 from bioeval_tui.grade.biomlbench import install
-from bioeval_tui.grade.explaining.explain import attempts, explain
+from bioeval_tui.grade.explaining.explain import explain, scores_so_far
 from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
 from bioeval_tui.grade.intervals import measure_uncertainty
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
 from bioeval_tui.grade.outcome_json import outcome_to_dict, problem_to_dict
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome
+from bioeval_tui.grade.score_numbers import score_that_reaches
 from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.tasks.registry import Registry
@@ -163,14 +164,14 @@ class ItemGrader:
             scores = self._ledger.history(ready.answers_hash, agent)
         except BaseException as error:  # as in `grade`
             return [Section("no error view", (), (), note=failure(error, item.task_id))]
-        marks = ready.board.rank(None)
+        marks, lower = ready.board.rank(None), ready.board.is_lower_better
         medals = [
-            ("gold", marks.gold_threshold),
-            ("silver", marks.silver_threshold),
-            ("bronze", marks.bronze_threshold),
+            ("gold", score_that_reaches(marks.gold_threshold, lower)),
+            ("silver", score_that_reaches(marks.silver_threshold, lower)),
+            ("bronze", score_that_reaches(marks.bronze_threshold, lower)),
         ]
         if len(scores) > 1:
-            sections.append(attempts(scores, ready.board.is_lower_better, medals, agent))
+            sections.append(scores_so_far(scores, lower, medals, agent))
         return sections
 
     def _uncertainty(self, item: Wire) -> Uncertainty:

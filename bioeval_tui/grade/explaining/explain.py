@@ -1,5 +1,5 @@
-"""The sections that explain a score: the error views of one submission, and an agent's scores by
-attempt.
+"""The sections that explain a score: the error views of one submission, and an agent's scores so
+far.
 
 A grading worker calls both (`batch/item_grader.py`). `explain` says first whether the answers may
 be shown at all: enough views of private ones would give them away.
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.units import score_text
 from bioeval_tui.grade.explaining.cells import h5ad_views
 from bioeval_tui.grade.explaining.groups import MOST_GROUPS, fold_scores, group_scores, row_groups
 from bioeval_tui.grade.explaining.rows import declared_rows, rows_of_code
@@ -78,27 +79,36 @@ def _explained_rows(scorer: CsvScorer | CodeScorer, path: Path) -> list[Explaine
     return rows_of_code(scorer, path)
 
 
-def attempts(
+def scores_so_far(
     scores: Sequence[float],
     lower_is_better: bool,
     marks: Sequence[tuple[str, float]],
     agent: str | None,
 ) -> Section:
-    """Return an agent's scores for one task in the order of its attempts, the best so far, and
-    where medals begin.
+    """Return an agent's scores for one task as the ledger has them, the best so far, and where
+    medals begin.
+
+    They are no numbered attempts: the files of one batch are scored side by side, in any order.
+
+    Args:
+        scores: of the agent's different files, in the order in which they were scored.
+        lower_is_better: the direction.
+        marks: each medal and the score that reaches it.
+        agent: who made the files; None if no agent is known.
     """
     bests = accumulate(scores, min if lower_is_better else max)
     rows = [
         (number, float(score), float(best))
         for number, (score, best) in enumerate(zip(scores, bests, strict=True), start=1)
     ]
-    note = ", ".join(f"{name} begins at {mark:.5g}" for name, mark in marks)
-    title = "score by attempt"
+    begin = ", ".join(f"{name} begins at {score_text(mark)}" for name, mark in marks)
+    note = "; ".join(filter(None, (begin, "the files of one batch are scored in no order")))
+    title = "scores so far of files that name no agent"
     if agent:
-        title += f" of {clean_line(agent, 60)}"
+        title = f"scores so far of {clean_line(agent, 60)}"
     return table(
         title,
-        ("attempt", "score", "best so far"),
+        ("scored", "score", "best so far"),
         rows[-MOST_GROUPS:],
         bar=1,
         note=note,

@@ -638,7 +638,7 @@ def test_reports_of_200_made_up_files_show_nothing_of_private_answers_but_scores
     for report in reports:
         private, attempts = report["explanation"]
         assert (private["title"], private["rows"]) == ("the task keeps its answers private", [])
-        assert attempts["title"] == "score by attempt"
+        assert attempts["title"] == "scores so far of files that name no agent"
         assert {row[1] for row in attempts["rows"]} <= scores
     for form in ("html", "md"):
         page = run("medals", tmp_path / "out", "--format", form).stdout

@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 
 from bioeval_tui.base.errors import InputError
-from bioeval_tui.grade.explaining.explain import attempts, explain
+from bioeval_tui.grade.explaining.explain import explain, scores_so_far
 from bioeval_tui.grade.explaining.groups import MOST_GROUPS, more_groups_note
 from bioeval_tui.grade.explaining.sections import PRIVATE, Section, bar_text, table
 from bioeval_tui.grade.grade import TaskGrading
@@ -315,12 +315,12 @@ def test_a_sparse_truth_has_errors_by_groups_of_cells_and_genes_of_a_dense_predi
     assert explain(ready, tmp_path / "guess.h5ad", by="type") == [PRIVATE]
 
 
-def test_attempts_show_the_best_so_far_and_the_medal_thresholds() -> None:
-    found = attempts([0.5, 0.4, 0.7], False, [("gold", 0.9)], "ada")
-    assert found.title == "score by attempt of ada"
+def test_scores_so_far_show_the_best_and_the_medal_thresholds() -> None:
+    found = scores_so_far([0.5, 0.4, 0.7], False, [("gold", 0.9)], "ada")
+    assert found.title == "scores so far of ada"
     assert [row[2] for row in found.rows] == ["0.5", "0.5", "0.7"]
-    assert found.note == "gold begins at 0.9"
-    assert [row[2] for row in attempts([0.5, 0.4, 0.7], True, [], None).rows] == [
+    assert found.note == "gold begins at 0.9; the files of one batch are scored in no order"
+    assert [row[2] for row in scores_so_far([0.5, 0.4, 0.7], True, [], None).rows] == [
         "0.5",
         "0.4",
         "0.4",
