@@ -18,7 +18,17 @@ from bioeval_tui.base.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.base.streams import keep_exit_code
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import clean_line, plural
-from bioeval_tui.cli.options import BOARD, FOLLOW, JSON, TASK, WHERE, need_file, options
+from bioeval_tui.cli.options import (
+    BOARD,
+    FOLLOW,
+    JSON,
+    OF_VALIDATE,
+    TASK,
+    WHERE,
+    need_file,
+    options,
+    options_given,
+)
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
 from bioeval_tui.grade.batch.run import explanations, grade_batch, rewrite, uncertainties
@@ -244,7 +254,8 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
                 load_reports(result.report_path),
                 map(NotGraded.from_dict, result.not_graded),
             )
-            print_answer(answer_medals([*reports, *failed]), plain_console())
+            answer = answer_medals([*reports, *failed], options_given(OF_VALIDATE))
+            print_answer(answer, plain_console())
             batch_summary(result, reports)
         if _wants_additions(given):
             try:
@@ -309,7 +320,8 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     if as_json:
         print_json(report.to_dict(), indent=2)
     else:
-        print_answer(answer_grading(report), plain_console())
+        answer = answer_grading(report, options_given(), options_given(OF_VALIDATE))
+        print_answer(answer, plain_console())
         report_card(report, outcome.problems if isinstance(outcome, Invalid) else ())
     if isinstance(outcome, Invalid):
         return ExitCode.BELOW

@@ -18,7 +18,17 @@ from bioeval_tui.base.streams import has_screen
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.cli.grade import added_reports, ready_shipped
-from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, given_settings, split_runs
+from bioeval_tui.cli.options import (
+    BOARD,
+    FOLLOW,
+    OF_VALIDATE,
+    WHERE,
+    OutputFile,
+    given_settings,
+    options_given,
+    split_runs,
+    where_options,
+)
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.grade import GraderPool, Outcome, Registry, TaskReport
 from bioeval_tui.grade.printing.progress import long_work
@@ -136,7 +146,10 @@ def medals(
         compared = standings(known)
         _agents_table(compared, f"{compared.words}; {AGENTS_NOTE}")
         return ExitCode.OK
-    print_answer(answer_medals([*loaded, *failed]), plain_console())
+    # The tasks of a folder of runs were found beside it: `validate` alone would not look there.
+    where = options_given(OF_VALIDATE) if runs is None else where_options(settings)
+    answer = answer_medals([*loaded, *failed], where)
+    print_answer(answer, plain_console())
     medal_table(loaded, reviews, failed)
     if len({entry.agent for entry in known}) > 1:
         _agents_table(standings(known), AGENTS_NOTE)  # the answer says what ranks rest on

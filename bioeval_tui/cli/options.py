@@ -5,12 +5,13 @@ written, tasks and places. Those of a run are in `run_options`, those of a gate 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
@@ -135,6 +136,49 @@ BOARD = click.option(
         " score [own if it has entries, else published]."
     ),
 )
+
+
+_NOT_KEPT = ("as_json", "output_dir", "resume")
+"""What says where a result goes, not how it comes about."""
+
+
+def options_given(known: Container[str] | None = None) -> tuple[str, ...]:
+    """Return the options of the command that is running, as they were typed, for a command that is
+    to do the same again.
+
+    Args:
+        known: the names of the parameters that the other command has; None for all.
+    """
+    context = click.get_current_context()
+    words: list[str] = []
+    for option in context.command.params:
+        name = str(option.name)
+        typed = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if not isinstance(option, click.Option) or not typed or name in _NOT_KEPT:
+            continue
+        if known is not None and name not in known:
+            continue
+        value = context.params[name]
+        if option.is_flag:
+            words.append(option.opts[0])
+            continue
+        for each in value if option.multiple else (value,):
+            words += [option.opts[0], str(each)]
+    return tuple(words)
+
+
+OF_VALIDATE = ("tasks_dirs", "data_dir", "time_limit", "memory_limit")
+"""The parameters of `validate` that commands which grade have, too."""
+
+
+def where_options(settings: Settings) -> tuple[str, ...]:
+    """Return the options of `WHERE` that name the tasks and data of these settings."""
+    words: list[str] = []
+    for folder in settings.tasks_dirs:
+        words += ["--tasks-dir", str(folder)]
+    if settings.tasks_data_override is not None:
+        words += ["--data-dir", str(settings.tasks_data_override)]
+    return tuple(words)
 
 
 def board(value: str | None) -> str | None:

@@ -28,6 +28,7 @@ from bioeval_tui.grade.resampling import (
 )
 from bioeval_tui.grade.score_numbers import to_score
 from bioeval_tui.grade.scorers import H5AD, CodeScorer
+from bioeval_tui.grade.uncertainty import NOT_ASKED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,10 +41,6 @@ CODE_LIMIT_S = 60.0
 
 _FEWEST_CALLS = 200
 """Minimum number of calls of a grader with code for an interval."""
-
-_NOT_ASKED = (
-    "its grader is code, which is called on resampled rows only if you ask for it (--intervals all)"
-)
 
 _PROTEINGYM_SPLITS = 3
 
@@ -64,7 +61,7 @@ def code_draws(
         if by_folds is not None:
             return by_folds
     if not call_code:
-        raise CannotResampleError(_NOT_ASKED)
+        raise CannotResampleError(NOT_ASKED)
     return _called_draws(scorer, path, time_limit_s)
 
 

@@ -11,6 +11,12 @@ from typing import Any, Self
 NO_MEDAL = "no medal"
 
 
+NOT_ASKED = (
+    "its grader is code, which is called on resampled rows only if you ask for it (--intervals all)"
+)
+"""Why there is no interval where an option would give one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
     """The uncertainty from the finite number of test rows; or `why_not`, the reason if it is

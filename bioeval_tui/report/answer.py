@@ -21,6 +21,7 @@ from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tally import Tally
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grade.uncertainty import NOT_ASKED
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
@@ -282,18 +283,28 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     )
 
 
-def answer_grading(report: TaskReport) -> Answer:
-    """Return the answer of one graded submission."""
+def answer_grading(
+    report: TaskReport, options: Sequence[str] = (), options_of_validate: Sequence[str] = ()
+) -> Answer:
+    """Return the answer of one graded submission.
+
+    Args:
+        report: its report.
+        options: the options that it was graded with; without them it might get another medal.
+        options_of_validate: those of them that `validate` has.
+    """
     board = of.Step("board")
     if not report.submission_exists:
         missing = of.NothingSubmitted(report.task_id)
         return Answer(missing, sentences.sentence(missing), sentences.sure(missing), "", (board,))
     named = _submission_named(report)
-    mend = (of.Step("edit_file"), of.Step("grade", submission=named))
+    again = of.Step("grade", submission=named, options=tuple(options))
+    mend = (of.Step("edit_file"), again)
     if not report.valid_submission or report.score is None:
         invalid = of.InvalidSubmission(report.task_id)
         why = shorten(clean_line(report.why_invalid), sentences.LONGEST_LOSS)
-        steps = (of.Step("findings", submission=named), *mend)
+        findings = of.Step("findings", submission=named, options=tuple(options_of_validate))
+        steps = (findings, *mend)
         return Answer(invalid, sentences.sentence(invalid), sentences.sure(invalid), why, steps)
     graded = of.GradedSubmission(
         report.task_id,
@@ -313,9 +324,20 @@ def answer_grading(report: TaskReport) -> Answer:
         median=report.median_threshold,
         entries=report.leaderboard_size,
     )
+    if report.uncertainty is not None and report.uncertainty.why_not == NOT_ASKED:
+        mend = (of.Step("edit_file"), replace(again, options=_with_all_intervals(options)))
     return Answer(
         graded, sentences.sentence(graded), sure, sentences.sentence(limits), (board, *mend)
     )
+
+
+def _with_all_intervals(options: Sequence[str]) -> tuple[str, ...]:
+    """Return the options with `--intervals all` in place of another choice."""
+    kept = list(options)
+    if "--intervals" in kept:
+        at = kept.index("--intervals")
+        del kept[at : at + 2]
+    return (*kept, "--intervals", "all")
 
 
 def _submission_named(report: TaskReport) -> tuple[str, ...]:
@@ -334,9 +356,11 @@ def answer_not_graded(task_id: str, reason: str) -> Answer:
     )
 
 
-def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
+def answer_medals(
+    results: Sequence[TaskReport | NotGraded], options_of_validate: Sequence[str] = ()
+) -> Answer:
     """Return the answer of a medal table: its medals, over how many tasks, what is first to be
-    mended, and what next.
+    mended, and what next, with the options that `validate` needs to find the task.
     """
     reports = [one for one in results if isinstance(one, TaskReport)]
     failed = [one for one in results if isinstance(one, NotGraded)]
@@ -363,7 +387,9 @@ def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
     steps: list[of.Step] = []
     if invalid is not None:
         named = _submission_named(invalid)
-        steps = [of.Step("invalid_file"), of.Step("findings", submission=named)]
+        options = tuple(options_of_validate)
+        findings = of.Step("findings", submission=named, options=options)
+        steps = [of.Step("invalid_file"), findings]
     if len(agents) > 1:
         steps.append(of.Step("agents"))
     steps = [*steps, of.Step("grade_list")][:MOST_STEPS]

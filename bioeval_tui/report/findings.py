@@ -635,6 +635,8 @@ class Step(_Data):
     each: bool = False
     submission: tuple[str, ...] = ()
     """The file that was handed in and its task, for a shell; empty where there is none."""
+    options: tuple[str, ...] = ()
+    """The options of the command, for a shell, without which it would do something else."""
     way: str = ""
     """What to do before it, or nothing changes, such as setting a key."""
 

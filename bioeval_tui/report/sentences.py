@@ -428,7 +428,9 @@ def step(finding: of.Step) -> NextStep:
     if not all(part and all(part) for part in needed):
         return NextStep(finding.action, text, "", before)
     joined = {name.strip("{}"): " ".join(part) for name, part in parts.items()}
-    return NextStep(finding.action, text, command.format(total=finding.total, **joined), before)
+    command = command.format(total=finding.total, **joined)
+    options = [shlex.quote(clean_line(word, 4096)) for word in finding.options]
+    return NextStep(finding.action, text, " ".join([command, *options]), before)
 
 
 _STEPS: dict[of.StepAction, tuple[str, str]] = {

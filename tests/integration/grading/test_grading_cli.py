@@ -98,6 +98,37 @@ def test_grade_sample_prints_a_card_or_the_published_report(tasks, run: Any) -> 
     assert (report["task_id"], report["score"], report["valid_submission"]) == (task, 0.5, True)
 
 
+def test_what_to_do_next_keeps_the_options_and_asks_for_what_sure_lacks(
+    tasks, run: Any, tmp_path: Path
+) -> None:
+    task = tasks.add(
+        code="def grade(submission, answers):\n    return 0.5\n",
+        grader={"name": "own", "grade_fn": "grade:grade"},
+    )
+    file = tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n")
+    board = tmp_path / "a board.csv"
+    board.write_text("teamName,score\nx,0.5\n")
+    where = ("--tasks-dir", tasks.root, "--data-dir", tasks.data)
+    card = run("grade-sample", file, task, *where, "--leaderboard", board).stdout
+    words = f"--tasks-dir {tasks.root} --data-dir {tasks.data}"
+    assert (
+        f"NEXT  grade it again: `bioeval-tui grade-sample {file} {task} {words}"
+        f" --leaderboard '{board}' --intervals all`\n" in card
+    )
+    bad = tasks.submit("id,y\na,1.5\n", "bad.csv")
+    plain = tasks.add("lab/declared")
+    card = run("grade-sample", bad, plain, *where, "--intervals", "none").stdout
+    assert f"`bioeval-tui validate {bad} {plain} {words}`" in card
+    assert f"grade it again: `bioeval-tui grade-sample {bad} {plain} {words} --intervals none`" in (
+        card
+    )
+    listing = lines(tasks, (plain, "bad.csv"))
+    done = run("grade", listing, "--output-dir", tmp_path / "out", "--data-dir", tasks.data)
+    assert f"`bioeval-tui validate {bad} {plain} --data-dir {tasks.data}`" in done.stdout
+    table = run("medals", tmp_path / "out", "--table", "--data-dir", tasks.data).stdout
+    assert f"{bad} {plain} --data-dir {tasks.data}`" in table
+
+
 def test_rounding_that_decides_a_medal_is_said_and_the_threshold_is_one_number(
     tasks, run: Any
 ) -> None:

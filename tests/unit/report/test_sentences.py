@@ -834,6 +834,10 @@ DO: list[tuple[of.Step, str, str]] = [
     (of.Step("compare", ("R", "S")), "compare the two", "bioeval-tui runs compare R S"),
     (of.Step("edit"), "edit the job", ""),
     (
+        of.Step("grade", submission=("a b.csv", "t/a"), options=("--data-dir", "my data")),
+        "grade it again", "bioeval-tui grade-sample 'a b.csv' t/a --data-dir 'my data'",
+    ),
+    (
         of.Step("again", job="job.yml", way="start the agent"),
         "start the agent, then run it again",
         "bioeval-tui run job.yml",
