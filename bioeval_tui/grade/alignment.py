@@ -127,8 +127,27 @@ def _difference(given: pd.Index, expected: pd.Index, noun: str, field: str) -> l
         problems.append(_problem(f"{are} missing: {examples(missing)}", field))
     if len(extra):
         are = plural(len(extra), f"{noun} is", f"{noun}s are")
-        problems.append(_problem(f"{are} not expected: {examples(extra)}", field))
+        words = f"{are} not expected: {examples(extra)}"
+        if around := _around_words(extra, missing):
+            words += f"; {around}"
+        problems.append(_problem(words, field))
     return problems
+
+
+def _around_words(extra: pd.Index, missing: pd.Index) -> str:
+    """Return how many names differ from a missing one by what a reader does not see, and one of
+    them; empty if none does.
+
+    Without it, names that look the same would be called missing and not expected.
+    """
+    bare = {str(name).strip(_AROUND) for name in missing}
+    alike = [str(name) for name in extra if str(name).strip(_AROUND) in bare]
+    if not alike:
+        return ""
+    differ = "it differs from a missing one" if len(extra) == 1 else "they differ from missing ones"
+    if len(alike) < len(extra):
+        differ = f"{plural(len(alike), 'of them differs', 'of them differ')} from missing ones"
+    return f"{differ} only by a blank or a quote, such as `{_show_blanks(alike[0])}`"
 
 
 def as_index(values: Any, like: pd.Index | None = None) -> pd.Index:

@@ -340,9 +340,9 @@ class ReportExtra:
     the Python and the packages that graded; `leaderboard` says where the board comes from. `looks`
     is how many different files have been scored with these answers by now, `agent_looks` how many
     of this agent, None if no agent is known. The score is over `rows_scored` of the answers'
-    `rows_expected` rows; None if that is unknown. `part` is `public` or `private` if the answers are
-    a part of a task's. `doubts` say why the score of a grader with code may not be what the predictions deserve; their
-    sentences are among the `warnings`, too.
+    `rows_expected` rows; None if that is unknown. `part` is `public` or `private` if the answers
+    are a part of a task's. `doubts` say why the score of a grader with code may not be what the
+    predictions deserve; their sentences are among the `warnings`, too.
     """
 
     agent: str | None = None
