@@ -22,7 +22,7 @@ class Validation:
     """What validation says of a file: `valid`, `invalid` or `not_graded`, in words, and the
     findings.
 
-    `missing` is how many rows of the answers a valid file lacks. `in_doubt`: its score may not be
+    `missing` is how many rows of the answers the score of a valid file leaves out. `in_doubt`: its score may not be
     what it deserves.
     """
 
@@ -33,19 +33,20 @@ class Validation:
 
     @property
     def words(self) -> str:
-        """Such as `invalid`, or `valid for the published grader; 1,998 rows are missing`."""
+        """Such as `invalid`, or `valid for the task's grader; it does not score 1,998 rows`."""
         notes = []
         if self.missing:
-            notes.append(f"{plural(self.missing, 'row is', 'rows are')} missing")
+            # A row may lack in the file or have no value there: the findings say which.
+            notes.append(f"it does not score {plural(self.missing, 'row')}")
         if self.in_doubt:
             notes.append("its score is in doubt")
         if not notes:
             return self.status.replace("_", " ")
-        return f"valid for the published grader; {'; '.join(notes)}"
+        return f"valid for the task's grader; {'; '.join(notes)}"
 
     @property
     def is_only_for_grader(self) -> bool:
-        """Whether the published grader takes the file, but something about it is wrong."""
+        """Whether the task's grader takes the file, but something about it is wrong."""
         return bool(self.missing or self.in_doubt)
 
 

@@ -100,7 +100,7 @@ def test_validate_says_what_is_missing(
         return call("validate", *args, catch_exceptions=False)
 
     partial = validate(2)
-    assert "valid for the published grader; 28 rows are missing (lab/numbers)" in partial.stdout
+    assert "valid for the task's grader; it does not score 28 rows (lab/numbers)" in partial.stdout
     assert partial.return_value == 0
     value = json.loads(validate(2, "--json").stdout)
     assert (value["status"], value["rows_missing"]) == ("valid", 28)

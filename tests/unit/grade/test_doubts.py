@@ -256,7 +256,7 @@ def test_the_card_and_validation_say_it(tasks) -> None:
     assert card.output.count(words) == 1
     checked = call("validate", str(path), task, *where)
     assert checked.exit_code == 0
-    assert "valid for the published grader; its score is in doubt (lab/numbers)" in checked.output
+    assert "valid for the task's grader; its score is in doubt (lab/numbers)" in checked.output
     assert f"  · {words}" in checked.output
     value = json.loads(call("validate", str(path), task, "--json", *where).output)
     assert (value["in_doubt"], value["findings"]) == (True, [words])
