@@ -180,6 +180,19 @@ def number_near(value: float | None, threshold: float) -> str:
     return signless(value, next(shown, 12))
 
 
+def share_near(value: float, threshold: float) -> str:
+    """Return a share from 0 to 1 as a percentage with as many decimals as show on which side of a
+    threshold it is: `94.8 %` beside 0.95.
+    """
+    reached = value >= threshold - 1e-12
+    shown = (
+        decimals
+        for decimals in range(10)
+        if (round(100 * value, decimals) >= 100 * threshold) == reached
+    )
+    return share(value, next(shown, 10))
+
+
 def number_up(value: float) -> str:
     """Return two decimals, rounded up, because a required value must be sufficient."""
     return f"{math.ceil(value * 100 - 1e-9) / 100:.2f}"

@@ -235,8 +235,11 @@ def sure_words(report: TaskReport) -> str:
         return uncertainty.interval_words
     medal = report.medal or NO_MEDAL
     same = dict(uncertainty.medals).get(medal, 0.0)
+    chance = percent(same)
+    if chance == percent(LEVEL):
+        chance = units.share_near(same, LEVEL)  # 94.8 % is not sure, 95 % would be
     found = (
-        f"{percent(same)} for {medal} on other rows; 95 % interval {uncertainty.interval_words},"
+        f"{chance} for {medal} on other rows; 95 % interval {uncertainty.interval_words},"
         f" place {uncertainty.place_words}"
     )
     if report.doubts:

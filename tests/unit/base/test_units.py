@@ -155,3 +155,11 @@ def test_a_score_beside_a_threshold_shows_on_which_side_it_is(
     value: float | None, threshold: float, shown: str
 ) -> None:
     assert units.number_near(value, threshold) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.948, "94.8 %"), (0.9496, "94.96 %"), (0.95, "95 %"), (0.952, "95 %"), (0.5, "50 %")],
+)
+def test_a_share_beside_a_threshold_shows_on_which_side_it_is(value: float, shown: str) -> None:
+    assert units.share_near(value, 0.95) == shown

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from bioeval_tui.base import units
 from bioeval_tui.grade.task_report import ReportExtra
+from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.peers.transcript import sent_messages
 from bioeval_tui.record.attachments import attachment_event, file_words
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
@@ -125,3 +127,11 @@ def test_a_rank_is_described_as_far_as_it_is_known() -> None:
         " percentile 96.4; above the human median; gold begins at 0.95"
     )
     assert words.standing(graded(score=None)) == "no score"
+
+
+def test_a_chance_just_below_the_level_does_not_read_as_the_level() -> None:
+    sure = Uncertainty(low=0.5, high=0.9, gold=0.0521, place_best=2, place_worst=3)
+    report = replace(graded(), gold_medal=False, silver_medal=False, bronze_medal=False)
+    assert words.sure_words(replace(report, uncertainty=sure)).startswith("no: 94.8 % for no medal")
+    surer = replace(sure, gold=0.048)
+    assert words.sure_words(replace(report, uncertainty=surer)).startswith("yes: 95 % for no medal")
