@@ -84,7 +84,7 @@ def compare_with_humans(
 
 
 def load_humans(path: Path) -> NDArray[np.float64]:
-    """Read the `score` column, shape (people,); empty if there is no such file or column.
+    """Read the `score` column, shape (people,); empty if there is no such file, or nothing in it.
 
     Raises:
         ValueError, OSError: the file exists but cannot be used.
@@ -97,9 +97,22 @@ def load_humans(path: Path) -> NDArray[np.float64]:
     except pd.errors.EmptyDataError:
         return np.empty(0)
     if "score" not in frame.columns:
-        return np.empty(0)
+        has = ", ".join(clean_line(str(name), 40) for name in frame.columns[:10])
+        raise ValueError(f"it has no column `score`; it has {has}")
     values: NDArray[np.float64] = frame["score"].to_numpy(dtype=np.float64)
     return values
+
+
+def humans_of(task: Task) -> tuple[NDArray[np.float64], str]:
+    """Return the scores of a task's human baselines, shape (people,), and why they cannot be used;
+    the second is empty if they can, or if there are none.
+    """
+    path = task.public_dir / "human_baselines.csv"
+    try:
+        return load_humans(path), ""
+    except (ValueError, OSError) as error:
+        why = clean_line(str(error), 160)
+        return np.empty(0), f"human baselines ({path.name}) cannot be read: {why}"
 
 
 LARGE_BYTES = 300_000_000
@@ -153,11 +166,9 @@ class TaskGrading:
                 self.warnings.insert(0, OTHER_ROWS)
             self.warnings.insert(0, part.words)
         self.environment = environment()
-        self.humans: NDArray[np.float64] = np.empty(0)
-        try:
-            self.humans = load_humans(task.public_dir / "human_baselines.csv")
-        except (ValueError, OSError) as error:
-            self.warnings.append(f"human baselines cannot be read: {clean_line(str(error), 160)}")
+        self.humans, unread = humans_of(task)
+        if unread:
+            self.warnings.append(unread)
         self.time_limit_s: float | None = None
         """How long grading one file may take, in seconds, if somebody watches it."""
         self.rivals: object = None

@@ -22,8 +22,8 @@ class Validation:
     """What validation says of a file: `valid`, `invalid` or `not_graded`, in words, and the
     findings.
 
-    `missing` is how many rows of the answers the score of a valid file leaves out. `in_doubt`: its score may not be
-    what it deserves.
+    `missing` is how many rows of the answers the score of a valid file leaves out. `in_doubt`: its
+    score may not be what it deserves.
     """
 
     status: Diagnosis

@@ -90,15 +90,13 @@ class Benchmarks:
         task = self._grading.registry().get_task(task_id)
         try:
             # pandas: the list of tasks does not need it.
-            from bioeval_tui.grade.grade import leaderboard_of, load_humans
+            from bioeval_tui.grade.grade import humans_of, leaderboard_of
 
             board = leaderboard_of(task)
         except BioevalError as error:
             return BenchmarkDetail(task.description, no_board=clean_line(str(error)))
-        humans: tuple[float, ...] = ()
-        with contextlib.suppress(OSError, ValueError):
-            baselines = load_humans(task.public_dir / "human_baselines.csv")
-            humans = tuple(float(score) for score in baselines if score == score)
+        baselines, unread = humans_of(task)
+        humans = tuple(float(score) for score in baselines if score == score)
         marks, lower = board.rank(None), board.is_lower_better
         return BenchmarkDetail(
             task.description,
@@ -110,7 +108,7 @@ class Benchmarks:
                 bronze=score_that_reaches(marks.bronze_threshold, lower),
                 median=marks.median_threshold,
                 humans=humans,
-                warnings=board.warnings,
+                warnings=(*board.warnings, unread) if unread else board.warnings,
                 origin=clean_line(board.origin, 300),
                 reference=_reference(task),
             ),

@@ -302,6 +302,14 @@ def test_a_score_is_compared_with_people_where_there_are_human_baselines(tasks) 
         tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n"), tasks.registry.get_task(task_id)
     )
     assert (report.beats_human, report.human_percentile) == (True, 50.0)
+    named = tasks.registry.get_task(tasks.add("lab/misnamed", humans="team_name,Score\nx,0.4\n"))
+    report = grade_submission(tasks.submissions / "submission.csv", named)
+    assert report.beats_human is None
+    assert report.extra is not None
+    assert (
+        "human baselines (human_baselines.csv) cannot be read: it has no column `score`; it has"
+        " team_name, Score"
+    ) in report.extra.warnings
 
 
 def test_an_invalid_list_of_submissions_names_every_invalid_line(tasks, tmp_path: Path) -> None:

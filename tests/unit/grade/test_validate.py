@@ -286,8 +286,8 @@ def test_names_that_look_the_same_are_said_to_have_a_blank_too_many(
     path = write(tmp_path / "guess.h5ad", TRUTH, ["cell0\u200b", *CELLS[1:]], [*names, *GENES[2:]])
     assert layers.findings(path) == [
         "1 cell is missing: cell0",
-        "1 cell is not expected: cell0\u200b; it differs from a missing one only by a blank or a quote,"
-        " such as `cell0␣`",
+        "1 cell is not expected: cell0\u200b; it differs from a missing one only by a blank or a"
+        " quote, such as `cell0␣`",
         "2 genes are missing: gene0, gene1",
         "2 genes are not expected: gene0, gene1; they differ from missing ones only by a blank or a"
         " quote, such as `gene0 `",
