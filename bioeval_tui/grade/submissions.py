@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,26 @@ def agent_in(*paths: Path | str) -> str | None:
     """Return the agent in the first path that names one, cleaned; None if none does."""
     agents = map(extract_agent_from_submission_path, paths)
     return next((clean_line(agent, 200) for agent in agents if agent != UNKNOWN_AGENT), None)
+
+
+def agent_or_file(agent: str | None, path: Path | str | None) -> str:
+    """Return an agent's name or, where none is known, the name of the file, cleaned; empty without
+    either.
+
+    Rows of one task would otherwise look the same.
+    """
+    if agent and agent != UNKNOWN_AGENT:
+        return clean_line(agent, 60)
+    if not path:
+        return ""
+    return clean_line(Path(path).name, 60)
+
+
+def agent_title(agents: Iterable[str | None]) -> str:
+    """Return the heading of a column of `agent_or_file`."""
+    if any(agent in (None, "", UNKNOWN_AGENT) for agent in agents):
+        return "agent or file"
+    return "agent"
 
 
 def lfs_words(text: str) -> str:

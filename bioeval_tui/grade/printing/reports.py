@@ -17,7 +17,7 @@ from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.text import clean, clean_line
 from bioeval_tui.base.units import score_text
 from bioeval_tui.grade.score_numbers import better_words
-from bioeval_tui.grade.submissions import UNKNOWN_AGENT
+from bioeval_tui.grade.submissions import agent_or_file, agent_title
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch.output import BatchResult
@@ -51,13 +51,15 @@ def medal_table(
 
     ids = [*(report.task_id for report in reports), *(item.task_id for item in not_graded)]
     tasks = [clean_line(task_id, 80) for task_id in ids]
-    named = [*(report.agent for report in reports), *(item.known_agent for item in not_graded)]
+    agents = [*(report.agent for report in reports), *(item.known_agent for item in not_graded)]
+    files = [one.submission_path for one in (*reports, *not_graded)]
+    named = [agent_or_file(*one) or NOTHING for one in zip(agents, files, strict=True)]
     medals = [*(_medal(report) for report in reports), *(["not graded"] * len(not_graded))]
     percentiles = (_number(report.leaderboard_percentile) for report in reports)
     above = (report.above_median if report.valid_submission else None for report in reports)
     columns = [
         CellColumn("task", tasks, lead=True),
-        CellColumn("agent", list(map(_agent, named)), lead=True),
+        CellColumn(agent_title(agents), named, lead=True),
         CellColumn("medal", medals),
         column("score", (_score(report.score) for report in reports), right=True),
     ]
@@ -90,12 +92,6 @@ def _medal(report: TaskReport) -> str:
     if report.doubts:
         return f"{report.medal or 'none'}, in doubt"
     return report.medal or NOTHING
-
-
-def _agent(name: str | None) -> str:
-    if name in (None, UNKNOWN_AGENT):
-        return NOTHING
-    return clean_line(name, 60)
 
 
 def _yes(value: bool | None) -> str:

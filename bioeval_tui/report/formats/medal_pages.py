@@ -12,7 +12,7 @@ from bioeval_tui import __version__
 from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.units import DASH, number1, score_text, share
 from bioeval_tui.grade.outcomes import NotGraded
-from bioeval_tui.grade.submissions import UNKNOWN_AGENT
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT, agent_or_file, agent_title
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.report.agents import Standings, entries_of, standings
@@ -99,7 +99,8 @@ def medals_html(
             policy=policy(),
             program_version=__version__,
             reports=reports,
-            unknown_agent=UNKNOWN_AGENT,
+            agent_or_file=agent_or_file,
+            agent_title=_agent_title(reports, not_graded),
             reviews=reviews or [""] * len(reports),
             not_graded=not_graded,
             table_answer=answer_medals([*reports, *not_graded]),
@@ -125,11 +126,12 @@ def medals_markdown(
         rows.append(row)
     more = [""] if any(reviews) else []
     for item in not_graded:
-        start = [escape(item.task_id), escape(item.known_agent or DASH), NOT_GRADED]
+        whose = agent_or_file(item.known_agent, item.submission_path) or DASH
+        start = [escape(item.task_id), escape(whose), NOT_GRADED]
         rows.append([*start, *[DASH] * 6, escape(item.reason), *more])
     head = [
         "task",
-        "agent",
+        _agent_title(reports, not_graded),
         "medal",
         "score",
         "95 % interval",
@@ -150,6 +152,10 @@ def medals_markdown(
     return "\n".join(lines)
 
 
+def _agent_title(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> str:
+    return agent_title([*(one.agent for one in reports), *(one.known_agent for one in not_graded)])
+
+
 def _markdown_row(report: TaskReport) -> list[str]:
     medal, score, chances = medal_word(report), DASH, DASH
     if report.note:
@@ -160,7 +166,7 @@ def _markdown_row(report: TaskReport) -> list[str]:
         chances = report.uncertainty.medal_words or DASH
     return [
         escape(report.task_id),
-        escape(_agent(report) or DASH),
+        escape(agent_or_file(report.agent, report.submission_path) or DASH),
         medal,
         score,
         report.interval_words or DASH,

@@ -10,10 +10,10 @@ from io import StringIO
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from bioeval_tui.base.units import score_text
+from bioeval_tui.base.units import DASH, score_text
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.report_files import supersedes
-from bioeval_tui.grade.submissions import UNKNOWN_AGENT
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT, agent_or_file
 from bioeval_tui.grade.tally import Standing, standing_of
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.answer import Answer, answer_medals
@@ -116,7 +116,7 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
     report = row.report
     cells = {
         "task": Cell(row.task_id),
-        "agent": Cell(row.agent),
+        "agent": _whose_cell(row),
         "medal": medal_cell(row),
     }
     if report is None or not report.valid_submission:
@@ -130,6 +130,12 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
         "> human": _yes_cell(report.beats_human),
         "next medal": next_medal(row),
     }
+
+
+def _whose_cell(row: MedalRow) -> Cell:
+    if row.agent != UNKNOWN_AGENT:
+        return Cell(row.agent)
+    return Cell(agent_or_file(None, row.file) or DASH, "quiet")
 
 
 def row_outcome(row: MedalRow) -> TaskReport | NotGraded:

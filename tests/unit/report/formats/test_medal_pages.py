@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,26 @@ def test_a_score_is_one_text_wherever_it_is_shown(
     assert len(column_number(score)) == len(text.partition(".")[0]) + len(".12345")
     medal_table([one])
     assert f" {text} " in capsys.readouterr().out
+
+
+def test_rows_of_no_agent_are_told_apart_by_their_files(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    named = replace(report(0.5, agent="ada"), submission_path="runs/ada.csv")
+    unnamed = [
+        replace(report(0.5), submission_path=f"runs/{name}.csv", extra=None)
+        for name in ("first", "second")
+    ]
+    medal_table([named, *unnamed])
+    *shown, page, markdown = (
+        capsys.readouterr().out,
+        medals_of("html", [named, *unnamed]),
+        medals_of("md", [named, *unnamed]),
+    )
+    for text in (*shown, page, markdown):
+        assert "agent or file" in text
+        assert all(name in text for name in ("ada", "first.csv", "second.csv"))
+    assert "agent or file" not in medals_of("md", [named])
 
 
 def test_hostile_text_in_a_medal_page_is_shown_literally() -> None:
