@@ -479,6 +479,7 @@ class FakeServices:
     has_submissions = True
     looked: Sequence[str] = ()
     unread: Sequence[str] = ()
+    reading: tuple[int, int] | None = None
     sure: Mapping[str, Uncertainty] = {}
     """How sure the score of each task's rows is."""
 

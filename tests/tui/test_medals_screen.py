@@ -343,6 +343,28 @@ async def test_an_empty_medal_table_says_what_to_do() -> None:
         assert "bioeval-tui grade" in text
 
 
+async def test_while_reports_are_read_it_says_how_many_and_there_is_no_answer() -> None:
+    let_go = asyncio.Event()
+
+    async def reading() -> AsyncIterator[MedalRow | None]:
+        services.reading = (1, 2)
+        yield sample_rows()[0]
+        await let_go.wait()
+        services.reading = (2, 2)
+        yield sample_rows()[1]
+        services.reading = None
+
+    services = FakeServices()
+    services.medals = reading  # type: ignore[method-assign]
+    async with opened_on_rows(services) as (app, pilot):
+        await until(pilot, lambda: "● reading 1 of 2" in screen_text(app))
+        assert screen_text(app).count("WHAT  ") == 1, "on the card of the row alone"
+        let_go.set()
+        await until(pilot, lambda: screen_text(app).count("WHAT  ") == 2)
+        assert "2 reports" in screen_text(app)
+        assert "reading" not in screen_text(app)
+
+
 async def test_grading_that_stops_says_why_and_keeps_its_rows() -> None:
     async def breaking() -> AsyncIterator[MedalRow]:
         yield sample_rows()[0]

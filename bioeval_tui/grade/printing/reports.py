@@ -52,7 +52,8 @@ def medal_table(
     ids = [*(report.task_id for report in reports), *(item.task_id for item in not_graded)]
     tasks = [clean_line(task_id, 80) for task_id in ids]
     agents = [*(report.agent for report in reports), *(item.known_agent for item in not_graded)]
-    files = [one.submission_path for one in (*reports, *not_graded)]
+    files = [report.submission_path for report in reports]
+    files += [item.submission_path for item in not_graded]
     named = [agent_or_file(*one) or NOTHING for one in zip(agents, files, strict=True)]
     medals = [*(_medal(report) for report in reports), *(["not graded"] * len(not_graded))]
     percentiles = (_number(report.leaderboard_percentile) for report in reports)

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
@@ -75,6 +75,8 @@ class Benchmarks:
         self._grading = grading
         self.unread: list[str] = []
         """What says of reports that they cannot be read, of those that `rows` was given."""
+        self.reading: tuple[int, int] | None = None
+        """How many results of reports were given, and of how many; None while none is read."""
 
     def items(self) -> list[BenchmarkItem]:
         """Return every task, as its config and its files are now; broken ones with what is
@@ -233,9 +235,12 @@ class Benchmarks:
                 yield row
         if reports:
             async for reported in report_rows(
-                self._grading, reports, self.unread, beside=submissions
+                self._grading, reports, self.unread, beside=submissions, on_reading=self._reads
             ):
                 yield reported
+
+    def _reads(self, reading: tuple[int, int] | None) -> None:
+        self.reading = reading
 
     async def intervals(
         self, rows: Sequence[MedalRow]
@@ -380,12 +385,14 @@ async def report_rows(
     unread: list[str] | None = None,
     *,
     beside: Sequence[Submission] = (),
+    on_reading: Callable[[tuple[int, int] | None], None] = lambda reading: None,
 ) -> AsyncIterator[MedalRow | None]:
     """Read reports (files or folders), and follow new ones without end.
 
     Yields None whenever all reports so far were read and no batch is being graded. `unread` gets
     what says of files that they cannot be read. `beside` are the submissions that are graded now:
-    of a run among them, a report that it left no file is not shown again.
+    of a run among them, a report that it left no file is not shown again. `on_reading` is told how
+    many results were given and of how many, and None when all are.
 
     Raises:
         InputError: nothing can be read at first; what is unreadable later is taken to be half
@@ -445,10 +452,12 @@ async def report_rows(
                 if known in shown:
                     continue
                 shown.add(known)
+                on_reading((len(shown), len(loaded.results)))
                 if task_id not in boards:
                     boards[task_id] = await asyncio.to_thread(grading.leaderboard, task_id)
                     domains[task_id] = await asyncio.to_thread(grading.domain, task_id)
                 yield _loaded_row(one, boards[task_id], domains[task_id])
+            on_reading(None)
         if not going_on and not reported:
             reported = True
             yield None

@@ -308,6 +308,11 @@ class AppServices:
         """
         return self.benchmarks.grade_again(row, writes=self._writes and not self._of_runs)
 
+    @property
+    def reading(self) -> tuple[int, int] | None:
+        """How many results of reports `medals` gave, and of how many; None while none is read."""
+        return self.benchmarks.reading
+
     def medals(self) -> AsyncIterator[MedalRow | None]:
         """Grade (or read) the reports that this session shows, one by one as they are ready; by
         default, the samples.

@@ -353,6 +353,8 @@ class MedalsScreen(BaseScreen):
         count = len(self.table.entries)
         if not count or (count > MANY and not self.feed.is_done):
             return
+        if self.feed.reading is not None:
+            return  # what some of the reports came to would look final
         steps: dict[StepAction, str] = {
             "invalid_file": self.key("next_invalid"),
             "grade_list": self.key("grade_list"),

@@ -223,10 +223,20 @@ class GradedFeed:
         return not self.is_done and not self._watching
 
     @property
+    def reading(self) -> tuple[int, int] | None:
+        """How many results of reports were read, and of how many; None while none is read."""
+        if self.is_done:
+            return None
+        return self._screen.bioeval.services.reading
+
+    @property
     def state(self) -> Cell:
         """The state for the title."""
         if self.failure:
             return Cell("! stopped", "bad")
+        if reading := self.reading:
+            done, total = reading
+            return Cell(f"● reading {done:,} of {total:,}", "busy")
         if not self.is_done:
             return Cell("● grading…", "busy")
         if self._watching:

@@ -835,7 +835,8 @@ DO: list[tuple[of.Step, str, str]] = [
     (of.Step("edit"), "edit the job", ""),
     (
         of.Step("grade", submission=("a b.csv", "t/a"), options=("--data-dir", "my data")),
-        "grade it again", "bioeval-tui grade-sample 'a b.csv' t/a --data-dir 'my data'",
+        "grade it again",
+        "bioeval-tui grade-sample 'a b.csv' t/a --data-dir 'my data'",
     ),
     (
         of.Step("again", job="job.yml", way="start the agent"),
