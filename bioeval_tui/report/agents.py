@@ -270,6 +270,24 @@ def ranks_basis(entries: Iterable[AgentEntry]) -> AgentRanksBasis:
     )
 
 
+def first_agents(entries: Iterable[AgentEntry]) -> tuple[str, ...]:
+    """Return the agent that ranks first, or those of which any may, by the intervals of their
+    ranks; empty without ranks.
+    """
+    entries = list(entries)
+    if not percentiles_known(entries):
+        return ()
+    by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
+    for entry in entries:
+        by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
+    if len(by_agent) < 2:
+        return ()
+    ranks = _ranks(
+        {agent: _percentiles(own, others_as_zero=True) for agent, own in by_agent.items()}
+    )
+    return tuple(agent for agent, rank in ranks.items() if rank.best == 1)
+
+
 def percentiles_known(entries: Iterable[AgentEntry]) -> bool:
     """Return whether percentiles mean anything: not if no valid submission has one, as in reports
     of MLE-bench.

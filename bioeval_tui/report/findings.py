@@ -907,7 +907,7 @@ class MedalCounts(ConclusionFinding):
     `above` and `beats_human` are how many are above the median, and above the human one. `average`
     is the mean percentile (0 to 100) of those that `over` names, empty if they are all the valid
     ones; `with_zeros` counts the `others` as 0. `basis` is what ranks of agents rest on; None with
-    one agent, or none that is known.
+    one agent, or none that is known. `first` are the agents that may rank first, if any are ranked.
     """
 
     counts: tuple[tuple[str, int], ...]
@@ -923,6 +923,7 @@ class MedalCounts(ConclusionFinding):
     doubtful: int
     partial: int
     basis: AgentRanksBasis | None
+    first: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> Outcome:

@@ -914,12 +914,28 @@ def _write_medal_counts(finding: of.MedalCounts) -> str:
         return "Nothing is graded."
     counts = ", ".join(f"{number:,} {_COUNTED.get(name, name)}" for name, number in finding.counts)
     every = "1 submission" if finding.submissions == 1 else f"{finding.submissions:,}"
-    parts = [f"{counts} of {every}", _average(finding)]
+    parts = [_first_agents(finding), f"{counts} of {every}", _average(finding)]
     if finding.above:
         parts.append(f"{finding.above:,} above the median")
     if finding.beats_human:
         parts.append(f"{finding.beats_human:,} above the human median")
     return f"{'; '.join(filter(None, parts))}."
+
+
+def _first_agents(finding: of.MedalCounts) -> str:
+    """Return which agent ranks first, and of how many, or that it cannot be told; empty without
+    ranks.
+    """
+    if finding.basis is None or not finding.first:
+        return ""
+    agents = finding.basis.agents - len(finding.basis.unranked)
+    shown = [clean_line(name, 60) for name in finding.first[:LISTED]]
+    if len(finding.first) == 1:
+        return f"{shown[0]} ranks first of {agents:,} agents"
+    if len(finding.first) == agents:
+        return f"which of {agents:,} agents ranks first cannot be told"
+    names = _listed_with_more(shown, len(finding.first))
+    return f"which of {names} ranks first of {agents:,} agents cannot be told"
 
 
 def _average(finding: of.MedalCounts) -> str:

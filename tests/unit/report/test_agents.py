@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from bioeval_tui.report.agents import AgentEntry, AgentStanding, standings
+from bioeval_tui.report.agents import AgentEntry, AgentStanding, first_agents, standings
 from bioeval_tui.report.formats.medal_pages import agent_rows
 from bioeval_tui.report.sentences import rank_words
 
@@ -57,6 +57,13 @@ def test_agents_that_differ_on_every_task_have_ranks_of_their_own() -> None:
 def test_agents_that_are_alike_share_their_ranks() -> None:
     found = standings(drawn({"one": 50, "other": 50, "third": 50}, 30))
     assert {rank_words(one.rank) for one in found.agents} == {"rank 1–3"}
+
+
+def test_who_ranks_first_is_who_may_by_the_intervals_of_ranks() -> None:
+    assert first_agents(drawn({"low": 40, "high": 60}, 40)) == ("high",)
+    assert set(first_agents(drawn({"one": 50, "other": 50, "low": 5}, 30))) == {"one", "other"}
+    assert first_agents(drawn({"low": 40, "high": 60}, 9)) == ()
+    assert first_agents(drawn({"alone": 40}, 40)) == ()
 
 
 def test_with_few_tasks_no_rank_is_claimed() -> None:

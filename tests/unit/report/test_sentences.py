@@ -294,6 +294,15 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (replace(COUNTS, over="over 2 of 3 valid", others=""),
      "1 gold, 1 no medal, 1 invalid, 1 not graded of 4; average percentile 71.5 over 2 of 3 "
      "valid; 2 above the median; 1 above the human median."),
+    (replace(ALONE, basis=of.AgentRanksBasis(10, 10, ("eve",), 4), first=("ada",)),
+     "ada ranks first of 3 agents; 1 no medal of 1 submission; percentile unknown for all 1 "
+     "valid."),
+    (replace(ALONE, basis=of.AgentRanksBasis(10, 10, (), 3), first=("ada", "bob")),
+     "which of ada and bob ranks first of 3 agents cannot be told; 1 no medal of 1 submission; "
+     "percentile unknown for all 1 valid."),
+    (replace(ALONE, basis=of.AgentRanksBasis(10, 10, (), 2), first=("ada", "bob")),
+     "which of 2 agents ranks first cannot be told; 1 no medal of 1 submission; percentile unknown "
+     "for all 1 valid."),
     (ALONE, "1 no medal of 1 submission; percentile unknown for all 1 valid."),
     (replace(ALONE, counts=(), submissions=0, over=""), "Nothing is graded."),
     (of.WithoutScore("invalid", "t", "ada", "7 ids are missing"),
