@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import marshal
 import re
 from collections import Counter
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
@@ -64,7 +63,7 @@ class Case(BaseModel):
 
 
 class PackedParts(Mapping[str, Any]):
-    """The filled-in parts of a case, packed: each look makes them anew.
+    """The filled-in parts of a case as JSON: each look makes them anew.
 
     As dictionaries they take five times as much memory, and a run may have ten thousand cases.
     """
@@ -72,11 +71,11 @@ class PackedParts(Mapping[str, Any]):
     __slots__ = ("_packed",)
 
     def __init__(self, parts: Mapping[str, Any]) -> None:
-        self._packed = marshal.dumps(plain_parts(parts))
+        self._packed = json.dumps(plain_parts(parts)).encode()
 
     def items(self) -> ItemsView[str, Any]:
         """Return all of them, made at once."""
-        parts: dict[str, Any] = marshal.loads(self._packed)  # noqa: S302 - packed above
+        parts: dict[str, Any] = json.loads(self._packed)
         return parts.items()
 
     def __getitem__(self, key: str) -> Any:
