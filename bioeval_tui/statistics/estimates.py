@@ -280,7 +280,7 @@ def outcomes(tasks: Sequence[Tries]) -> Outcomes:
 
 def pass_k(tasks: Iterable[Tries], k: int, alike: Outcomes | None = None) -> PassK:
     """Return the mean over the tasks that have at least k trials, and name the others; `alike` are
-    the outcomes of all tasks, if they are known.
+    the outcomes of all tasks of one case, if they are known.
     """
     tries = list(tasks)
     known = [task for task in tries if task.trials >= k]
@@ -305,7 +305,9 @@ def pass_series(tasks: Sequence[Tries]) -> tuple[PassK, ...]:
     listed = [*range(1, min(most, MOST_K) + 1)]
     if most > MOST_K:
         listed.append(most)
-    alike = outcomes(tasks)
+    # Of several cases none are needed, and they would take the square of the cases.
+    is_one_case = len({task.case or task.name for task in tasks}) == 1
+    alike = outcomes(tasks) if is_one_case else None
     return tuple(pass_k(tasks, k, alike) for k in listed)
 
 
@@ -313,7 +315,7 @@ def pass_k_interval(
     tasks: Sequence[Tries], k: int, alike: Outcomes | None = None
 ) -> Interval | None:
     """Return the 95 % interval of pass^k over the tasks that have at least k trials; `alike` are
-    the outcomes of all tasks, if they are known.
+    the outcomes of all tasks of one case, if they are known.
 
     With several cases it is for cases like these. With one it is for exactly these tasks, whose
     conversations are left out one at a time.
