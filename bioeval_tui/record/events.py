@@ -15,14 +15,7 @@ from functools import cache, partial
 from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from bioeval_tui.base.settings import DEFAULT_MODEL
