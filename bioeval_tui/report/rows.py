@@ -18,7 +18,7 @@ from bioeval_tui.record.cases import (
     task_criteria,
 )
 from bioeval_tui.record.condition_names import Condition, counts_in
-from bioeval_tui.record.conditions import Contrast, condition_names, job_contrast
+from bioeval_tui.record.conditions import Contrast, job_conditions, job_contrast
 from bioeval_tui.record.effect import SharedCriteria, shared_criteria, why_not_compared
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
@@ -150,11 +150,12 @@ def criteria_words(job: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     differ.
     """
     words = {
-        name: " ".join(task_criteria(job, item, name).split()) for name in condition_names(job)
+        condition.title: " ".join(task_criteria(job, item, condition.name).split())
+        for condition in job_conditions(job)
     }
     if len(set(words.values())) == 1:
         return next(iter(words.values()))
-    return "\n".join(f"{name}: {words[name]}" for name in reversed(words))
+    return "\n".join(f"{title}: {words[title]}" for title in reversed(words))
 
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:

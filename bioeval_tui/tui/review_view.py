@@ -221,9 +221,7 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
     kept_back = is_hidden(item, blind, me)
     shown: list[Line] = []
     if item.criteria:
-        names = ("criteria", *[""] * item.criteria.count("\n"))
-        parts = zip(names, item.criteria.split("\n"), strict=True)
-        shown += [[label(name), Cell(shorten(part, 400))] for name, part in parts]
+        shown.append([label("criteria"), Cell(shorten(item.criteria, 400))])
     if kept_back:
         hidden = "hidden until you have given your score"
         if item.sample:

@@ -23,7 +23,7 @@ from bioeval_tui.evaluation.conversation.resume import is_finished
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import events, reviews
-from bioeval_tui.record.cases import judged_items
+from bioeval_tui.record.cases import judged_items, task_criteria
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.masking import NO_REVIEWS, masked, masking
 from bioeval_tui.record.overlay import (
@@ -40,7 +40,6 @@ from bioeval_tui.report.brief import make_brief
 from bioeval_tui.report.correction import last_draw, progress
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
-from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.report.run import reason_of
 from bioeval_tui.tui.data.grading import read_rows
 from bioeval_tui.tui.grading_items import MedalRow
@@ -228,17 +227,17 @@ def _task_item(
     number: int,
     item: dict[str, Any],
 ) -> ReviewItem:
-    title, criteria = (
-        item.get("task", ""),
-        criteria_words(state.trial_job(conversation.key.trial), item),
-    )
+    # Those of its own condition, as its judge had them: what is right with the facts is often wrong
+    # without them.
+    job = state.trial_job(conversation.key.trial)
+    criteria = task_criteria(job, item, conversation.key.condition)
     notes = (n for n in folded.notes if n.task == number and _key(n) == conversation.key)
     return ReviewItem(
         id=ItemId(place, conversation.key, number, None),
         subject=_subject(state),
-        title=clean_line(str(title)),
+        title=clean_line(str(item.get("task", ""))),
         brief=make_brief(state, state.started, conversation.key.trial) if state.started else None,
-        criteria=clean(criteria, 2000),
+        criteria=clean_line(criteria, 2000),
         judged=_judgement(conversation, verdict, number),
         conversation=conversation,
         opinions=folded.tasks.get(reviews.TaskKey(conversation.key, number), {}),

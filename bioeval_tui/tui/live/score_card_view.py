@@ -749,7 +749,7 @@ def _where_lowest(result: RunResult, condition: Condition, title: str) -> tuple[
     said = f"; {there.trial_words}: {reason_of(lowest)}"
     if evidence := report_rows.task_evidence(lowest):
         message, quoted = evidence
-        said += f"  turn {there.turns.get(message)}: “{plain(quoted)}”"
+        said += f"  “{plain(quoted)}”  turn {there.turns.get(message)}"
     return there.trial, said
 
 

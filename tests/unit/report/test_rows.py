@@ -11,6 +11,7 @@ from rich.console import Console
 from bioeval_tui.formats import RunResult
 from bioeval_tui.record import events
 from bioeval_tui.record.state import apply_all
+from bioeval_tui.report import rows
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.tui.live import score_card_view
@@ -102,3 +103,9 @@ def test_a_run_of_cases_names_tasks_and_assertions_without_placeholders() -> Non
     assert "{{" not in card.getvalue() + document_of("md", run)
     assert run.task_titles() == {1: "Learn whether ‹drug› is safe"}
     assert run.brief.tasks[0][0] == "Learn whether ‹drug› is safe"
+
+
+def test_criteria_that_differ_are_named_by_the_conditions_titles() -> None:
+    task = {"task": "Remind me", "acceptanceCriteria": "Reminds", "withheldCriteria": "Asks"}
+    said = rows.criteria_words({"tasks": [task]}, task)
+    assert said == "with the facts: Reminds\nwithout the facts: Asks"
