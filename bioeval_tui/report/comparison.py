@@ -660,7 +660,7 @@ class Comparison:
 
     @property
     def undecided(self) -> str:
-        """Why the runs cannot show a regression, and how many trials or cases would do; empty if
+        """Why the runs cannot show a regression, and how many trials or cases are needed; empty if
         they can.
         """
         few = [

@@ -275,7 +275,7 @@ class AnswerResult(_Published):
     what: str
     """The scores, and what fails in every trial; or why there are none."""
     sure: str
-    """Whether it is sure, and what would do."""
+    """Whether it is sure, and what it takes."""
     control: str
     """What of the difference is the facts', and what the longer talk's; empty without a placebo."""
     users: str

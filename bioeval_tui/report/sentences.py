@@ -463,14 +463,15 @@ def sure(
     judged_by_rules: bool = True,
     added: int = 0,
 ) -> str:
-    """Return how sure an answer is: yes or no, why, and what would do; last, how many trials were
+    """Return how sure an answer is: yes or no, why, and what it takes; last, how many trials were
     `added` to the runs.
     """
     if added:
         words = sure(finding, rehearsal=rehearsal, judged_by_rules=judged_by_rules)
         return f"{words}; {sentence(of.TrialsAdded(added))}"
     if rehearsal and isinstance(finding, _REPEATABLE):
-        return f"no: only {_REHEARSAL[judged_by_rules]}; with models, {_enough(finding)} would do"
+        only = _REHEARSAL[judged_by_rules]
+        return f"no: only {only}; it takes models and at least {_enough(finding)}"
     words = _how_sure(finding)
     if not rehearsal:
         return words
@@ -486,7 +487,7 @@ def _how_sure(finding: of.ConclusionFinding) -> str:
 
 
 def _enough(finding: of.ConclusionFinding) -> str:
-    """Return how many cases or trials of a job would do."""
+    """Return how many cases or trials of a job it takes at least."""
     if isinstance(finding, of.TooFewForEffect) and finding.cases is not None:
         return plural(finding.needed, "case")
     return f"{FEWEST} trials"
@@ -568,7 +569,7 @@ SURE: dict[type, str] = {
     of.OneModelOnly: "no comparison: one agent and model in {0.runs:run}",
     of.OneModelMeasured: "no: only {0.model} could be measured",
     of.ModelsUnpaired: "no: they were not run on the same jobs and trials",
-    of.TooFewForBest: "no: {0.few:few} to tell which is best; {0.needed} would do",
+    of.TooFewForBest: "no: {0.few:few} to tell which is best; at least {0.needed} are needed",
     of.ModelsWithinChance: "no: the differences cannot be distinguished from chance",
     of.NothingSubmitted: "yes: there is no file",
     of.InvalidSubmission: "yes: the file breaks the task's rules",
@@ -643,7 +644,7 @@ def _too_few_for_effect(finding: of.TooFewForEffect) -> str:
     count = finding.trials.used if finding.cases is None else finding.cases
     return (
         f"no: {_few(finding)} {_is_or_are(count)} too few to tell what the facts change;"
-        f" {finding.needed} would do"
+        f" at least {finding.needed} are needed"
     )
 
 
@@ -1146,7 +1147,7 @@ def _write_sure_runs_compared(finding: of.RunsCompared) -> str:
     if finding.sure:
         return f"yes: {words}"
     if finding.needed:
-        words += f"; {finding.needed} would do"
+        words += f"; at least {finding.needed} are needed"
     elif first.difference.estimate.interval is not None:
         words += "; four times as many pairs would halve the interval"
     return f"no: {words}"
@@ -1215,7 +1216,10 @@ def _regression_undecided(finding: of.RegressionUndecided) -> str:
     if finding.of_trials:
         enough = f"{needed} trials of each run (--repeat {needed})"
     pairs = f"{plural(few.count, few.unit)} that both runs scored"
-    return f"cannot tell whether B is worse: {pairs} may differ by chance alone; {enough} would do"
+    return (
+        f"cannot tell whether B is worse: {pairs} may differ by chance alone; at least {enough} are"
+        " needed"
+    )
 
 
 @write.register
@@ -1230,7 +1234,7 @@ def _pairs_without_interval(finding: of.PairsWithoutInterval) -> str:
 @write.register
 def _pairs_within_chance(finding: of.PairsWithinChance) -> str:
     few = plural(finding.few.count, finding.few.unit)
-    return f"{few} cannot tell a difference from chance: {finding.needed} would do."
+    return f"{few} cannot tell a difference from chance: at least {finding.needed} are needed."
 
 
 @write.register

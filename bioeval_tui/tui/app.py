@@ -291,7 +291,7 @@ class BioevalApp(TerminalApp[None]):
         self, *run_ids: str, total: int = 0, otherwise: Callable[[], None] | None = None
     ) -> None:
         """Ask how to run the job of recorded runs again: their settings and models, and as many
-        trials as would do.
+        trials as are needed.
 
         These are `total`, or what a run's own answer says. `otherwise` is called if it cannot be
         asked: the job is gone, for example.

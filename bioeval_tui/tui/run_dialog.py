@@ -328,7 +328,7 @@ def resolved_lines(lines: Sequence[Resolved]) -> list[Line]:
 
 
 def _trials_line(form: RunForm, job: JobItem) -> list[Resolved]:
-    """Return that there are too few trials to tell what the facts change, and how many would do;
+    """Return that there are too few trials to tell what the facts change, and how many are needed;
     nothing if there are enough.
     """
     is_sure = form.agent == "sample" and form.played == "rehearsal"  # every trial is the same
@@ -342,7 +342,8 @@ def _trials_line(form: RunForm, job: JobItem) -> list[Resolved]:
         return []
     return [
         Resolved(
-            "trials", f"{form.trials}: too few to tell what the facts change; {FEWEST} would do"
+            "trials",
+            f"{form.trials}: too few to tell what the facts change; at least {FEWEST} are needed",
         )
     ]
 

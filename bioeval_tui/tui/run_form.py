@@ -255,8 +255,8 @@ class RunForm:
 def repeated(*runs: RunResult) -> tuple[Path, RunForm]:
     """Return the job file of one or more runs, and the form that runs it again with their models.
 
-    There are as many trials as the first run's answer says would do. What came from the job is left
-    to it: it may have been edited since.
+    There are as many trials as the first run's answer says are needed. What came from the job is
+    left to it: it may have been edited since.
 
     Raises:
         UsageError: the file is not there, the agent was started by the command line, or the runs

@@ -126,7 +126,7 @@ def test_the_counts_of_scripted_experts_come_out_as_the_table_says(
         in " ".join(shown.split())
     )
     if name == "asks":
-        assert "with models, 6 cases would do" in shown
+        assert "it takes models and at least 6 cases" in shown
         assert "4 of 6 used (2 without facts to withhold)" in shown
         checked = run("check", "mediq", "--cases-file", str(cases), data_dir=tmp_path).stdout
         assert "no problems, 6 cases, 2 of them without facts to withhold" in checked

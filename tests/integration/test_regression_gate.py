@@ -62,7 +62,7 @@ def test_one_trial_of_the_same_agent_cannot_show_a_regression(place: tuple[Path,
     done = run("runs", "compare", first, second, "--fail-on-regression", data_dir=place[0])
     assert done.returncode == 3
     assert "cannot tell whether B is worse: 1 trial that both runs scored" in done.stderr
-    assert "5 trials of each run (--repeat 5) would do" in done.stderr
+    assert "at least 5 trials of each run (--repeat 5) are needed" in done.stderr
 
 
 @pytest.mark.long

@@ -240,7 +240,7 @@ async def test_the_dialog_shows_what_will_happen_and_where_each_was_set(
         assert app.screen.query_one("#evaluator", Input).placeholder == "fake-large"
         app.screen.query_one("#repeats", Input).value = "none"
         await until(pilot, lambda: "will send" not in screen_text(app))
-        assert "trials     1: too few to tell what the facts change; 5 would do" in text
+        assert "trials     1: too few to tell what the facts change; at least 5 are needed" in text
         assert "enter start" in text
 
 

@@ -442,7 +442,7 @@ class CompareDialog(Dialog[None]):
         return True
 
     def action_again(self) -> None:
-        """Ask how to run the job of both runs again, with as many trials as would do."""
+        """Ask how to run the job of both runs again, with as many trials as are needed."""
         trials, runs = (
             self._comparison.answer.step("trials"),
             (self._comparison.a, self._comparison.b),

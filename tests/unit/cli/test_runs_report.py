@@ -100,7 +100,7 @@ def test_compare_cannot_tell_from_one_trial_whether_it_is_a_regression(data_dir:
         3,
         (
             "--fail-on-regression: cannot tell whether B is worse: 1 trial that both runs scored"
-            " may differ by chance alone; 5 trials of each run (--repeat 5) would do\n"
+            " may differ by chance alone; at least 5 trials of each run (--repeat 5) are needed\n"
         ),
     )
     assert call("runs", "compare", "aaaa", "bbbb").stderr == ""

@@ -59,9 +59,9 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         == "0.44 → 1.00 with the facts. Fails without the facts only: task 1 “Get a reminder to"
         " take warf…” and 3 more."
     )
-    assert (
-        found.sure
-        == "no: only a rehearsal: a script speaks and rules judge; with models, 5 trials would do"
+    assert found.sure == (
+        "no: only a rehearsal: a script speaks and rules judge; it takes models and at least 5"
+        " trials"
     )
 
 
@@ -71,9 +71,8 @@ def test_rules_are_said_to_judge_only_where_they_do(tmp_path: Path) -> None:
     judged.write_text(
         text.replace('"judge":"rehearsal: rules judge"', '"judge":"gpt-4.1"'), "utf-8"
     )
-    assert (
-        load_run(judged).answer.sure
-        == "no: only a rehearsal: no model speaks as the user; with models, 5 trials would do"
+    assert load_run(judged).answer.sure == (
+        "no: only a rehearsal: no model speaks as the user; it takes models and at least 5 trials"
     )
 
 
@@ -82,8 +81,8 @@ def test_rules_are_said_to_judge_only_where_they_do(tmp_path: Path) -> None:
     [
         ([FAILS], [KNOWS], "too_few",
             "WHAT 0.43 → 1.00 with the facts. Fails without the facts only: “check 1”. SURE no: "
-            "one trial is too few to tell what the facts change; 5 would do WHY without the "
-            "facts, assertion: “check 1” fails NEXT "),
+            "one trial is too few to tell what the facts change; at least 5 are needed WHY "
+            "without the facts, assertion: “check 1” fails NEXT "),
         ([FAILS] * 5, [KNOWS] * 5, "facts_help",
             "SURE yes: the facts help, +0.57 in each of 5 trials"),
         ([Talk()], [Talk(holds=(False,), fact=True)], "too_few",
@@ -97,7 +96,7 @@ def test_rules_are_said_to_judge_only_where_they_do(tmp_path: Path) -> None:
         ([Talk()], [KNOWS], "perfect",
             "WHAT 1.00 → 1.00 with the facts. SURE no: one trial; nothing was left to gain"),
         ([FAILS] * 3, [KNOWS] * 3, "too_few",
-            "three trials are too few to tell what the facts change; 5 would do"),
+            "three trials are too few to tell what the facts change; at least 5 are needed"),
         ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few",
             "Fails without the facts only: task 1 “task 1”."),
         ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few",
@@ -111,8 +110,8 @@ def test_rules_are_said_to_judge_only_where_they_do(tmp_path: Path) -> None:
         ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few",
             "no: 1 of 5 trials with both scores is too few to tell"),
         ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few",
-            "no: 4 of 5 trials with both scores are too few to tell what the facts change; 5 would "
-            "do"),
+            "no: 4 of 5 trials with both scores are too few to tell what the facts change; at "
+            "least 5 are needed"),
         ([Talk(ends=False)], [Talk(ends=False)], "not_measured",
             "nothing was scored, so the run has no result. SURE no: nothing was measured"),
         ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed",
@@ -443,7 +442,7 @@ def test_a_model_that_beats_every_other_wins() -> None:
             [0.8],
             (
                 "b 0.80 (0.80 → 0.80 with the facts), a 0.30 (0.30 → 0.30). SURE no: 1 trial is too"
-                " few to tell which is best; 5 would do"
+                " few to tell which is best; at least 5 are needed"
             ),
         ),
         ([0.3] * 3, [0.8] * 3, "3 trials are too few to tell"),

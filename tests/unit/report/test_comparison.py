@@ -209,12 +209,17 @@ def test_unpaired_trials_are_left_out_and_counted() -> None:
         ([0.9, 0.85, 0.9, 0.88, 0.9], [0.5, 0.45, 0.55, 0.5, 0.4], True, ""),
         ([0.5] * 5, [0.9] * 5, False, ""),
         ([0.5] * 5, [0.5] * 5, False, ""),
-        ([0.9], [0.5], False, "1 trial that both runs scored may differ by chance alone; 5 trials"),
+        (
+            [0.9],
+            [0.5],
+            False,
+            "1 trial that both runs scored may differ by chance alone; at least 5 trials",
+        ),
         (
             [0.9] * 4,
             [0.5] * 4,
             False,
-            "4 trials that both runs scored may differ by chance alone; 5 trials",
+            "4 trials that both runs scored may differ by chance alone; at least 5 trials",
         ),
         ([0.5], [0.5], False, "1 trial"),
     ],
@@ -235,8 +240,8 @@ def test_trials_of_few_cases_are_not_independent(tmp_path: Path) -> None:
     few = compare(run("a", 4, 0.9), run("b", 4, 0.5))
     assert few.regressions == ()
     assert "4 cases that both runs scored" in few.undecided
-    assert "7 cases would do" in few.undecided
-    assert few.advice == ("4 cases cannot tell a difference from chance: 7 would do.",)
+    assert "at least 7 cases are needed" in few.undecided
+    assert few.advice == ("4 cases cannot tell a difference from chance: at least 7 are needed.",)
     five = compare(run("c", 5, 0.9), run("d", 5, 0.5)).conditions[0].score
     assert difference_words(five) == "−0.40 in each of 50 pairs: too few to tell"
     seven = compare(run("e", 7, 0.9), run("f", 7, 0.5))

@@ -374,14 +374,14 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.FellBeyondChance("without the facts", of.Checked("score"), FELL),
      "without the facts: the score fell, −0.76, 95 % interval −0.79 to −0.73: worse (p < 0.001)"),
     (of.RegressionUndecided(of.Units(2, "trial"), 5, True),
-     "cannot tell whether B is worse: 2 trials that both runs scored may differ by chance alone; 5 "
-     "trials of each run (--repeat 5) would do"),
+     "cannot tell whether B is worse: 2 trials that both runs scored may differ by chance alone; "
+     "at least 5 trials of each run (--repeat 5) are needed"),
     (of.NothingPaired(), "Nothing can be concluded: no pair of conversations has both scores."),
     (of.PairsWithoutInterval(1),
         "One pair shows what happened, not what to expect: 5 trials of each run could tell a large "
         "difference."),
     (of.PairsWithinChance(of.Units(4, "case"), 7),
-        "4 cases cannot tell a difference from chance: 7 would do."),
+        "4 cases cannot tell a difference from chance: at least 7 are needed."),
     (of.UnseenDifference(0.43, 0.1, 35, False),
      "A difference in up to 43 % of trials could have been missed; 35 trials of each run without "
      "one would leave less than 10 %."),
@@ -775,15 +775,16 @@ SURE: list[tuple[ConclusionFinding, str]] = [
         "no: +0.10 cannot be distinguished from chance (the only one of 5 trials with both "
         "scores)"),
     (of.TooFewForEffect(SINGLE, None, 5),
-        "no: one trial is too few to tell what the facts change; 5 would do"),
+        "no: one trial is too few to tell what the facts change; at least 5 are needed"),
     (of.TooFewForEffect(of.Trials(2, 2), None, 5),
-        "no: two trials are too few to tell what the facts change; 5 would do"),
+        "no: two trials are too few to tell what the facts change; at least 5 are needed"),
     (of.TooFewForEffect(of.Trials(2, 5), None, 5),
-        "no: 2 of 5 trials with both scores are too few to tell what the facts change; 5 would do"),
+        "no: 2 of 5 trials with both scores are too few to tell what the facts change; at least 5"
+        " are needed"),
     (of.TooFewForEffect(of.Trials(13, 13), None, 20),
-        "no: 13 trials are too few to tell what the facts change; 20 would do"),
+        "no: 13 trials are too few to tell what the facts change; at least 20 are needed"),
     (of.TooFewForEffect(of.Trials(8, 8), 4, 7),
-        "no: 4 cases are too few to tell what the facts change; 7 would do"),
+        "no: 4 cases are too few to tell what the facts change; at least 7 are needed"),
     (of.NoSharedCriteria(False),
         "no: the conditions share no criteria, so no effect of the facts is claimed"),
     (of.SharedNotRecorded(),
@@ -799,10 +800,11 @@ SURE: list[tuple[ConclusionFinding, str]] = [
         "no: large and small score the same; 1 trial is too few to tell more"),
     (of.ModelsTied(("large", "small"), None), "no: large and small score the same"),
     (of.TooFewForBest(of.Units(3, "case"), 7),
-        "no: 3 cases are too few to tell which is best; 7 would do"),
+        "no: 3 cases are too few to tell which is best; at least 7 are needed"),
     (of.ModelsWithinChance(), "no: the differences cannot be distinguished from chance"),
     (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, SAME, 0, 0)), False, 5),
-     "no: without the facts, B − A +0.20 in each of 3 pairs: too few to tell; 5 would do"),
+     "no: without the facts, B − A +0.20 in each of 3 pairs: too few to tell; at least 5 are"
+     " needed"),
     (of.RunsCompared((compared(WITH, FELL, 12, 0),), True, 0),
         "yes: B − A −0.76, 95 % interval −0.79 to −0.73: worse"),
     (of.RunsCompared((compared(WITHOUT, paired(), 0, 0),), False, 0),
@@ -889,11 +891,11 @@ def test_an_answer_says_how_sure_it_is(found: ConclusionFinding, words: str) -> 
     assert sure(found) == words
     said = sure(found, rehearsal=True)
     why = re.sub("^(yes|no|not yet): ", "", words)
-    reason = "no: only a rehearsal: a script speaks and rules judge; with models, "
+    reason = "no: only a rehearsal: a script speaks and rules judge; it takes models and "
     assert said in (
         f"no: a rehearsal, and {why}",
-        f"{reason}5 trials would do",
-        f"{reason}7 cases would do",
+        f"{reason}at least 5 trials",
+        f"{reason}at least 7 cases",
     )
 
 
