@@ -444,6 +444,10 @@ class ConditionComparison:
     a: Estimate
     b: Estimate
     score: Difference
+    lowest: Difference
+    """The same if each conversation of B that has no score counts 0, as an agent can bring about
+    that it has none.
+    """
     parts: tuple[ValueComparison, ...]
     """Those that either run has, the largest change first."""
     tasks: tuple[ValueComparison, ...]
@@ -660,8 +664,8 @@ class Comparison:
 
     @property
     def undecided(self) -> str:
-        """Why the runs cannot show a regression, and how many trials or cases are needed; empty if
-        they can.
+        """Why the runs cannot show a regression: how many trials or cases are needed, or what is
+        left out of B; empty if they can.
         """
         few = [
             condition.score
@@ -669,7 +673,12 @@ class Comparison:
             if condition.score.direction == "too few"
         ]
         if not few:
-            return ""
+            hidden = (one for one in self.conditions if one.lowest.direction == "worse")
+            worst = next((one for one in hidden if one.score.direction != "worse"), None)
+            if worst is None:
+                return ""
+            left_out = worst.lowest.units - worst.score.units
+            return sentence(of.RegressionHidden(worst.title, left_out, worst.lowest))
         least = min(few, key=lambda condition: condition.units)
         units = of.Units(least.units, least.unit)
         return sentence(of.RegressionUndecided(units, least.needed, least.of_trials))
@@ -929,6 +938,14 @@ def _pair_samples(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
     return value_a(pair.a) if pair.a else None, value_b(pair.b) if pair.b else None
 
 
+def _as_zero(pair: TalkPair, scores: Samples) -> Samples:
+    """Return a pair's scores, with 0 for a conversation of B that has none."""
+    one, two = scores
+    if two is None or pair.b is None or pair.b.score is not None or not pair.shared.same_topic:
+        return scores
+    return one, replace(two, value=0.0)
+
+
 def _columns(samples: Iterable[Samples]) -> tuple[list[Sample], list[Sample]]:
     """Return both runs' values of the pairs that both have, so that each column is about the same
     conversations.
@@ -987,6 +1004,7 @@ class _Compared:
             self._scores(pair, both) for pair, both in zip(self.pairs, self.composites, strict=True)
         ]
         a, b = _columns(scores)
+        lowest = [_as_zero(pair, both) for pair, both in zip(self.pairs, scores, strict=True)]
         latency = None
         averages: tuple[float | None, float | None] = (None, None)
         if not self.without_times:
@@ -1001,6 +1019,7 @@ class _Compared:
             a=estimate(a),
             b=estimate(b),
             score=difference(differences(scores)),
+            lowest=difference(differences(lowest)),
             parts=self._parts(),
             tasks=tuple(self._tasks()),
             assertions=tuple(self._assertions()),

@@ -1084,6 +1084,14 @@ class RegressionUndecided(Finding):
     of_trials: bool
 
 
+class RegressionHidden(Finding):
+    """Conversations of B without a score, over which B is worse than A if they count 0."""
+
+    condition: str
+    left_out: int
+    lowest: Difference
+
+
 class NothingPaired(Finding):
     """Two runs without a pair of scores."""
 
@@ -1436,6 +1444,10 @@ class ScoreBasis(Finding):
 
     counted: tuple[tuple[Condition, Counted], ...]
     needed: int = 0
+    lowest: tuple[float, float] | None = None
+    """The score if each conversation that was left out counts 0, and the threshold, where only the
+    score without these is not below it.
+    """
 
 
 class ConditionNotRun(Finding):
@@ -1456,6 +1468,8 @@ class PassShareBasis(Finding):
     k: int
     most: int
     measured: bool
+    lowest: tuple[float, float] | None = None
+    """As of `ScoreBasis`: if each trial that was left out counts as failed."""
 
 
 class TimesBasis(Finding):

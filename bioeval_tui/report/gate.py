@@ -1,8 +1,9 @@
 """The gate for CI: thresholds, checked per job and condition, and the exit code.
 
-Exit 1: checked and below. Exit 3: could not be checked; or more than 10 % of the conversations
-excluded, or any over what came from the agent: else an agent could take its own bad conversations
-out of the mean.
+Exit 1: checked and below. Exit 3: could not be checked; more than 10 % of the conversations
+excluded, or any over what came from the agent; or a threshold is met only without what was
+excluded: it counts 0, the worst that it can have been. Else an agent could take its own bad
+conversations out of the mean, such as by words that make a user or judge fail.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ from bioeval_tui.statistics.estimates import (
 )
 from bioeval_tui.statistics.means import percentile, reaches
 
+NO_PART, NO_TASK = LACKING = ("no such part", "no such task")
+"""Why a conversation that counts has no value of a part, or of a task."""
 MOST_EXCLUDED = 0.10
 """The largest share of planned conversations that may not count: with more, a gate that passes
 would say little of the run.
@@ -455,17 +458,34 @@ def _score_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     of_job, checks = conditions_of_mean(runs[0].state.job), []
     for name, bar in rules.under.items():
         if name == "mean":
+            points = {each: estimated.points for each, estimated in values.items()}
+            with_zeros = {
+                each: (*points[each], *[0.0] * estimated.counted.excluded)
+                for each, estimated in values.items()
+            }
+            value, lowest = (
+                score.mean_of_conditions(each, of_job) for each in (points, with_zeros)
+            )
             basis = of.ScoreBasis(
                 tuple((each, values[each].counted) for each in without_placebo(values)), len(of_job)
             )
-            checks.append(
-                _check(first, f"mean of {of_mean_words(of_job)}", _mean(values, of_job), bar, basis)
-            )
+            rule = f"mean of {of_mean_words(of_job)}"
+            checks.append(_check(first, rule, value, bar, basis, lowest=lowest))
         elif name in values:
-            only = of.ScoreBasis(((name, values[name].counted),))
-            checks.append(_check(first, "score", values[name].mean, bar, only, condition=name))
+            found = values[name]
+            lowest = found.with_excluded_as_zero
+            checks.append(_check_estimate(first, "score", found, bar, lowest, name))
         else:
-            checks.append(_check(first, "score", None, bar, of.ConditionNotRun(name)))
+            checks.append(
+                GateCheck(
+                    first.job_name,
+                    first.model,
+                    "score",
+                    "not_measured",
+                    of.ConditionNotRun(name),
+                    bar=bar,
+                )
+            )
     return checks
 
 
@@ -481,11 +501,11 @@ def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
             for run in runs:
                 places = [place for place in run.planned if place[0] == condition]
                 samples += [_part_sample(run, run.conversation(*place), rule) for place in places]
-            value = estimate(samples)
-            basis = of.ScoreBasis(((condition, value.counted),))
-            checks.append(
-                _check(first, rule.name, value.mean, rule.bar, basis, condition=condition)
-            )
+            found = estimate(samples)
+            # What a conversation that counts never had was not lost.
+            had = [one for one in samples if one.value is not None or one.reason not in LACKING]
+            lowest = estimate(had).with_excluded_as_zero
+            checks.append(_check_estimate(first, rule.name, found, rule.bar, lowest, condition))
     return checks
 
 
@@ -511,18 +531,12 @@ def _part_sample(run: RecordedRun, talk: ConversationResult | None, rule: PartRu
     if talk is None or not talk.is_scored:
         return Sample(job, None, "not run")
     if rule.task is not None:
-        return talk.task_sample(rule.task) or Sample(job, None, "no such task")
+        return talk.task_sample(rule.task) or Sample(job, None, NO_TASK)
     part = next((part for part in talk.parts if part.name == rule.part), None)
     value = None
     if part is not None and not talk.excluded:
         value = part.value
-    return replace(talk.sample, value=value, reason=talk.excluded or "no such part")
-
-
-def _mean(values: Mapping[Condition, Estimate], of_job: Sequence[Condition]) -> float | None:
-    """Return the mean of the job's conditions; None if one has none, or was not run."""
-    points = {condition: estimated.points for condition, estimated in values.items()}
-    return score.mean_of_conditions(points, of_job)
+    return replace(talk.sample, value=value, reason=talk.excluded or NO_PART)
 
 
 def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
@@ -536,18 +550,23 @@ def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
             value, tasks = result.value, result.tasks
             if result.undefined or value is None:
                 value, tasks = None, len(tries)
+            lowest = pass_k(task_tries(runs, condition, failed_if_left_out=True), k).value
             basis = of.PassShareBasis(tasks, k, most, value is not None)
-            checks.append(_check(first, f"pass^{k}", value, bar, basis, condition=condition))
+            checks.append(
+                _check(first, f"pass^{k}", value, bar, basis, lowest=lowest, condition=condition)
+            )
     return checks
 
 
 def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
-    """Check the response times of the conversations that count."""
+    """Check the response times of all conversations, also of those that are left out: what a user
+    or judge did wrong makes no answer faster.
+    """
     first = runs[0].started
     checks = []
     for rule in rules.slower:
         for condition in _asked(runs, rule):
-            talks = [talk for _, talk in conversations_of(runs, condition) if not talk.excluded]
+            talks = [talk for _, talk in conversations_of(runs, condition)]
             times = list(chain.from_iterable(talk.latencies_ms for talk in talks))
             value = percentile(times, rule.percent / 100)
             status: Status = "not_measured"
@@ -570,33 +589,45 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     return checks
 
 
-def _assertions(runs: list[RecordedRun]) -> list[GateCheck]:
-    """Check that every assertion holds at the end of each conversation that counts.
-
-    Such a conversation may have one of weight 0 that could not be checked.
+def _assertions(runs: list[RecordedRun]) -> Iterator[GateCheck]:
+    """Yield a check of each assertion that does not hold at the end of a conversation, or of which
+    that is not known: one of weight 0 that could not be checked, or all, if there is no score.
     """
-    checks = []
     for run, talk in conversations_of(runs):
-        if talk.score is None or talk.condition not in run.scored_conditions:
+        if talk.condition not in run.scored_conditions:
+            continue
+        if not run.assertion_titles(talk.condition, talk.trial):
+            continue
+        if talk.score is None:
+            yield _missed(run, talk, "all assertions", "not_measured", talk.cause)
             continue
         for check in talk.final_checks.values():
-            if check.status == "passed":
-                continue
-            missed = of.AssertionMissed(talk.trial_words, check.reason)
-            if check.status == "not_measured":
-                missed = of.AssertionMissed(talk.trial_words, check.error or "could not be checked")
             rule = f"assertion “{check.title}”"
-            checks.append(
-                GateCheck(
-                    run.brief.job,
-                    run.started.model,
-                    rule,
-                    check.status,
-                    missed,
-                    condition=talk.condition,
-                )
-            )
-    return checks
+            if check.status == "failed":
+                yield _missed(run, talk, rule, check.status, check.reason)
+            elif check.status == "not_measured":
+                why = check.error or "could not be checked"
+                yield _missed(run, talk, rule, check.status, why)
+
+
+def _missed(
+    run: RecordedRun, talk: ConversationResult, rule: str, status: Status, why: str
+) -> GateCheck:
+    basis = of.AssertionMissed(talk.trial_words, why)
+    job, model = run.brief.job, run.started.model
+    return GateCheck(job, model, rule, status, basis, condition=talk.condition)
+
+
+def _check_estimate(
+    first: RunStarted,
+    rule: str,
+    found: Estimate,
+    bar: float,
+    lowest: float | None,
+    condition: Condition,
+) -> GateCheck:
+    basis = of.ScoreBasis(((condition, found.counted),))
+    return _check(first, rule, found.mean, bar, basis, lowest=lowest, condition=condition)
 
 
 def _check(
@@ -604,26 +635,26 @@ def _check(
     rule: str,
     value: float | None,
     bar: float,
-    basis: Finding,
+    basis: of.ScoreBasis | of.PassShareBasis,
     *,
+    lowest: float | None,
     condition: Condition | None = None,
 ) -> GateCheck:
-    status = _status(value, bar)
-    if (
+    """Return a threshold's check: it is met if `value` reaches it, and so does the `lowest` that
+    the value can be, whatever would have come of the conversations that were left out.
+    """
+    status: Status = "not_measured"
+    if value is not None:
+        status = "passed" if reaches(value, bar) else "failed"
+    if status == "passed" and lowest is not None and not reaches(lowest, bar):
+        status, basis = "not_measured", replace(basis, lowest=(lowest, bar))
+    elif (
         status == "passed"
         and isinstance(basis, of.ScoreBasis)
         and any(counted.unexcused for _, counted in basis.counted)
     ):
         status = "not_measured"
     return GateCheck(first.job_name, first.model, rule, status, basis, value, bar, condition)
-
-
-def _status(value: float | None, bar: float) -> Status:
-    if value is None:
-        return "not_measured"
-    if reaches(value, bar):
-        return "passed"
-    return "failed"
 
 
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}

@@ -31,6 +31,7 @@ from bioeval_tui.base.units import (
     number,
     number1,
     number3,
+    number_near,
     number_up,
     score_text,
     share,
@@ -1223,6 +1224,15 @@ def _regression_undecided(finding: of.RegressionUndecided) -> str:
 
 
 @write.register
+def _regression_hidden(finding: of.RegressionHidden) -> str:
+    talks = plural(finding.left_out, "conversation")
+    return (
+        f"cannot tell whether B is worse: {finding.condition}, {talks} of B without a score; as 0,"
+        f" {difference_words(finding.lowest)}{_p(finding.lowest.p)}"
+    )
+
+
+@write.register
 def _pairs_without_interval(finding: of.PairsWithoutInterval) -> str:
     seen = "One pair shows" if finding.pairs == 1 else f"{finding.pairs} pairs show"
     return (
@@ -1565,14 +1575,22 @@ def _assertion_changed(finding: of.AssertionChanged) -> str:
 @write.register
 def _score_basis(finding: of.ScoreBasis) -> str:
     if not finding.needed:
-        return "; ".join(counted_with_causes(counted) for _, counted in finding.counted)
+        listed = "; ".join(counted_with_causes(counted) for _, counted in finding.counted)
+        return f"{listed}{_lowest(finding.lowest)}"
     listed = "; ".join(
         f"{published_title(condition)} {counted_with_causes(counted)}"
         for condition, counted in finding.counted
     )
     if len(finding.counted) < finding.needed:
         return f"{needs_all(finding.needed)}; {listed}"
-    return listed
+    return f"{listed}{_lowest(finding.lowest)}"
+
+
+def _lowest(lowest: tuple[float, float] | None) -> str:
+    """Return what a score is if what was left out counts 0, to be appended; empty without one."""
+    if lowest is None:
+        return ""
+    return f"; {number_near(*lowest)} with the excluded as 0, so it may not be met"
 
 
 def needs_all(conditions: int) -> str:
@@ -1599,7 +1617,7 @@ def _not_excused(finding: of.NotExcused) -> str:
 @write.register
 def _pass_share_basis(finding: of.PassShareBasis) -> str:
     if finding.measured:
-        return f"over {plural(finding.tasks, 'task')}"
+        return f"over {plural(finding.tasks, 'task')}{_lowest(finding.lowest)}"
     if not finding.tasks:
         return "the job has no tasks"
     return f"{finding.k} trials are needed, there are {finding.most}"
@@ -1608,8 +1626,8 @@ def _pass_share_basis(finding: of.PassShareBasis) -> str:
 @write.register
 def _times_basis(finding: of.TimesBasis) -> str:
     if not finding.answers:
-        return "no answer in a conversation that counts"
-    scope = f"of {plural(finding.answers, 'answer')} in conversations that count"
+        return "no answer"
+    scope = f"of {plural(finding.answers, 'answer')}"
     if finding.answers * (100 - finding.percent) < 100:
         scope += f", so few that p{finding.percent} is the longest"
     failed = plural(finding.failures, "failed request")

@@ -380,12 +380,14 @@ def tag_samples(runs: Sequence[RecordedRun], condition: Condition) -> dict[str, 
     return dict(sorted(by_tag.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
 
 
-def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]:
+def task_tries(
+    runs: Sequence[RecordedRun], condition: Condition, *, failed_if_left_out: bool = False
+) -> list[Tries]:
     """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials
     that count.
 
     A conversation without a composite does not count as a trial, even if its tasks were judged (for
-    example without the graph).
+    example without the graph); with `failed_if_left_out`, it counts as one that failed.
     """
     counts: dict[tuple[str, str, str, str], dict[int, bool]] = {}
     for number, (run, talk) in enumerate(conversations_of(runs, condition)):
@@ -397,6 +399,8 @@ def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]
             task = talk.task(place)
             if task is not None and task.measured and not talk.excluded:
                 tries[number] = task.passed
+            elif failed_if_left_out:
+                tries[number] = False
     return [
         Tries(f"{case}: {title}" if case else title, passed, f"{job} {case}")
         for (job, case, title, _), passed in counts.items()

@@ -233,6 +233,18 @@ def test_a_regression_is_a_fall_beyond_chance_and_few_trials_cannot_tell(
     assert bool(undecided) is bool(found.undecided)
 
 
+def test_a_regression_cannot_hide_in_conversations_that_a_user_or_judge_took_out() -> None:
+    """An agent's words may make either of them fail, just where it does badly."""
+    lost = Talk(reason="evaluator_failed", fault="evaluator", tasks=None)
+    before = Recorded(values(*[0.9] * 12))
+    found = against(before, Recorded([*values(*[0.9] * 7), *[lost] * 5]))
+    assert found.regressions == ()
+    assert found.undecided.startswith(
+        "cannot tell whether B is worse: without the facts, 5 conversations of B without a score"
+    )
+    assert against(before, Recorded([*values(*[0.9] * 11), lost])).undecided == ""
+
+
 def test_trials_of_few_cases_are_not_independent(tmp_path: Path) -> None:
     def run(name: str, cases: int, score: float) -> RunResult:
         return load_run(import_scores(tmp_path, name, [[score] * 10] * cases))

@@ -77,18 +77,20 @@ def test_a_limit_that_is_not_met_is_said_in_one_sentence_and_its_unit_in_json(
     assert (
         call("runs", "gate", slow.write(tmp_path), "--fail-slower", "p95:2s").stdout
         == "✗ job · without the facts: p95 of response times 2.13 s, the limit is 2.00 s (of 2"
-        " answers in conversations that count, so few that p95 is the longest)\n"
+        " answers, so few that p95 is the longest)\n"
     )
     (check,) = result.to_dict()["checks"]
     assert (check["value"], check["bar"], check["unit"]) == (2130.0, 2000.0, "ms")
 
 
-def test_only_answers_in_conversations_that_count_have_a_limit() -> None:
+def test_a_slow_answer_is_slow_whoever_took_its_conversation_out_of_the_mean() -> None:
+    """Else an agent that makes the user fail where it is slow would be a quick one."""
     slow = Talk(
         reason="evaluator_failed", fault="infrastructure", tasks=None, latencies_ms=(9000.0,)
     )
     run = Recorded([Talk(latencies_ms=(100.0,))] * 9 + [slow])
-    assert gate(run, fail_slower=["p99:1s"]).exit_code == 0
+    assert gate(run, fail_slower=["p99:1s"]).exit_code == 1
+    assert gate(run, fail_slower=["p90:1s"]).exit_code == 0
     assert gate(Recorded([slow]), fail_slower=["p99:1s"]).exit_code == 3
 
 
@@ -116,10 +118,42 @@ def test_a_part_that_one_condition_lacks_is_no_threshold_there() -> None:
     assert gate(run, "withheld.assertion:1").exit_code == 3
 
 
-def test_a_task_of_a_conversation_that_does_not_count_is_neither_passed_nor_failed() -> None:
-    lost = Talk(tasks=(0.0,), holds=(None,))  # the graph was away at the end
-    assert gate(Recorded([Talk(tasks=(1.0,))] * 19 + [lost]), "task1:1").exit_code == 0
-    assert gate(Recorded([lost]), "task1:0").exit_code == 3
+@pytest.mark.parametrize("rule", ["withheld", "task", "task1", "timing", "assertion"])
+def test_a_threshold_is_met_whatever_was_left_out_or_not_at_all(rule: str) -> None:
+    """An agent whose words make the user or judge fail would else lose its bad conversations only:
+    each counts as the worst that it can have been.
+    """
+    for lost in (
+        Talk(tasks=(0.0,), holds=(None,)),  # the graph was away at the end
+        Talk(reason="evaluator_failed", fault="evaluator", tasks=None),
+        Talk(tasks=None),  # no verdict
+    ):
+        run = Recorded([Talk()] * 19 + [lost])
+        assert gate(run, f"{rule}:0.95").exit_code == 0, (rule, lost)
+        beyond = gate(run, f"{rule}:0.9500001")
+        assert beyond.exit_code == 3, (rule, lost)
+        assert "0.95 with the excluded as 0, so it may not be met" in beyond.checks[0].words
+    assert gate(Recorded([Talk(tasks=(0.0,), holds=(None,))]), "task1:0").exit_code == 3
+
+
+def test_a_mean_of_both_conditions_is_met_whatever_was_left_out_of_either() -> None:
+    lost = Talk(reason="evaluator_failed", fault="evaluator", tasks=None)
+    run = Recorded([Talk()] * 9 + [lost], [Talk()] * 10)
+    assert gate(run, "0.95").exit_code == 0
+    beyond = gate(run, "0.96")
+    assert (beyond.exit_code, beyond.checks[0].value) == (3, 1.0)
+    assert beyond.checks[0].words.endswith("0.95 with the excluded as 0, so it may not be met")
+
+
+def test_a_trial_that_was_left_out_counts_as_failed_for_pass_k() -> None:
+    lost = Talk(reason="evaluator_failed", fault="evaluator", tasks=None)
+    run = Recorded([Talk()] * 19 + [lost])
+    assert gate(run, min_pass_k=["2:0.9"]).exit_code == 0
+    beyond = gate(run, min_pass_k=["2:0.91"])
+    assert (beyond.exit_code, beyond.checks[0].value) == (3, 1.0)
+    assert beyond.checks[0].words == (
+        "over 1 task; 0.90 with the excluded as 0, so it may not be met"
+    )
 
 
 def test_a_threshold_of_a_part_is_also_of_a_condition_in_which_nothing_has_run_yet() -> None:
@@ -130,14 +164,6 @@ def test_a_threshold_of_a_part_is_also_of_a_condition_in_which_nothing_has_run_y
         ("supplied", "not_measured"),
     ]
     assert result.exit_code == 3
-
-
-def test_response_times_of_a_conversation_that_does_not_count_are_in_no_threshold() -> None:
-    """It has a timing part of its own, which was measured; the graph was away at the end."""
-    lost = Talk(holds=(None,), latencies_ms=(9000.0,))
-    run = Recorded([Talk()] * 19 + [lost])
-    assert gate(run, "timing:1").exit_code == 0
-    assert gate(Recorded([Talk()] * 19 + [Talk(latencies_ms=(9000.0,))]), "timing:1").exit_code == 1
 
 
 def test_a_gate_fails_if_any_job_is_below_its_threshold() -> None:

@@ -96,12 +96,15 @@ def test_a_threshold_has_a_line_with_its_value(
             ["passed"], 0),
         (Recorded([Talk()], [Talk(latencies_ms=(900.0,))]), {"fail_slower": ["p50:0.5s"]},
             ["passed", "failed"], 1),
-        # what has no score has no part, no time and no task in any threshold
+        # what has no score counts as the worst in any threshold, and its answers took their time
         (Recorded([Talk()] * 9 + [HALF]),
-            {"fail_slower": ["p99:500ms"], "fail_under": ["timing:1,task:1,task1:1"]},
+            {"fail_slower": ["p90:500ms"], "fail_under": ["timing:0.9,task:0.9,task1:0.9"]},
             ["passed"] * 4, 0),
+        (Recorded([Talk()] * 9 + [HALF]),
+            {"fail_slower": ["p91:500ms"], "fail_under": ["timing:0.91,task:0.91,task1:0.91"]},
+            ["not_measured"] * 3 + ["failed"], 3),
         (Recorded([Talk()] * 8 + [HALF]),
-            {"fail_slower": ["p99:500ms"], "fail_under": ["timing:1,task:1,task1:1"]},
+            {"fail_slower": ["p50:500ms"], "fail_under": ["timing:0.5,task:0.5,task1:0.5"]},
             ["passed"] * 4, 3),
         (Recorded([HALF]), {"fail_under": ["timing:0", "task:0", "task1:0", "assertion:0"]},
             ["not_measured"] * 4, 3),
@@ -118,7 +121,7 @@ def test_a_threshold_has_a_line_with_its_value(
             ["failed", "not_measured"], 3),
         (Recorded([Talk(holds=(False, True))]), {"fail_on_assertion": True}, ["failed"], 1),
         (Recorded([Talk(holds=(True, True))]), {"fail_on_assertion": True}, [], 0),
-        (Recorded([HALF] + [Talk()] * 9), {"fail_on_assertion": True}, [], 0),
+        (Recorded([HALF] + [Talk()] * 9), {"fail_on_assertion": True}, ["not_measured"], 3),
         # a score of 0 is a score
         (Recorded([Talk(tasks=(0.0,), holds=(False,), latencies_ms=())]),
             {"fail_on_assertion": True}, ["failed"], 1),
@@ -144,16 +147,18 @@ def test_each_rule_passes_at_its_limit_and_fails_beyond_it(
 
 def test_why_a_part_of_a_conversation_does_not_count_is_whose_fault_it_was() -> None:
     result = evaluate(
-        [Recorded([Talk()] * 9 + [HALF]).loaded()], GateRules.parse(["timing:1", "task1:1"])
+        [Recorded([Talk()] * 9 + [HALF]).loaded()], GateRules.parse(["timing:0.9", "task1:0.9"])
     )
     why = "assertion not measured: 1 of 1 assertion could not be measured"
     assert [check.words for check in result.checks] == [
         f"9 of 10 used (the measurement failed in 1: {why})"
     ] * 2
-    missing = evaluate([Recorded([Talk()] * 9, trials=10).loaded()], GateRules.parse(["timing:1"]))
+    missing = evaluate(
+        [Recorded([Talk()] * 9, trials=10).loaded()], GateRules.parse(["timing:0.9"])
+    )
     assert missing.checks[0].words == "9 of 10 used (1 not run)"
     unended = evaluate(
-        [Recorded([*[Talk()] * 9, Talk(ends=False)]).loaded()], GateRules.parse(["task1:1"])
+        [Recorded([*[Talk()] * 9, Talk(ends=False)]).loaded()], GateRules.parse(["task1:0.9"])
     )
     assert unended.checks[0].words == "9 of 10 used (1 not run)"
 
@@ -169,6 +174,7 @@ def test_a_part_that_only_one_condition_has_is_checked_only_there() -> None:
         "withheld",
         "supplied",
     ], "one is enough"
+    assert [each.status for each in evaluate([later.loaded()], rules).checks] == ["passed"] * 2
     neither = Recorded([Talk(holds=())], [Talk(holds=())])
     found = evaluate([neither.loaded()], rules)
     assert [(each.condition, each.status) for each in found.checks] == [

@@ -376,6 +376,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RegressionUndecided(of.Units(2, "trial"), 5, True),
      "cannot tell whether B is worse: 2 trials that both runs scored may differ by chance alone; "
      "at least 5 trials of each run (--repeat 5) are needed"),
+    (of.RegressionHidden("without the facts", 1, FELL),
+     "cannot tell whether B is worse: without the facts, 1 conversation of B without a score; as 0,"
+     " −0.76, 95 % interval −0.79 to −0.73: worse (p < 0.001)"),
     (of.NothingPaired(), "Nothing can be concluded: no pair of conversations has both scores."),
     (of.PairsWithoutInterval(1),
         "One pair shows what happened, not what to expect: 5 trials of each run could tell a large "
@@ -565,13 +568,14 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "without the facts 9 of 10 used (the judge failed in 1); with the facts 9 of 10 used (the "
         "judge failed in 1)"),
     (of.ConditionNotRun("supplied"), "the job was not run with the facts"),
+    (of.ScoreBasis((("withheld", USED),), lowest=(0.899, 0.9)),
+        "9 of 10 used (the judge failed in 1); 0.899 with the excluded as 0, so it may not be met"),
     (of.PassShareBasis(3, 2, 5, True), "over 3 tasks"),
     (of.PassShareBasis(3, 2, 1, False), "2 trials are needed, there are 1"),
-    (of.TimesBasis(95, 40, 0), "of 40 answers in conversations that count"),
+    (of.TimesBasis(95, 40, 0), "of 40 answers"),
     (of.TimesBasis(95, 19, 2),
-        "of 19 answers in conversations that count, so few that p95 is the longest; 2 failed "
-        "requests left out"),
-    (of.TimesBasis(50, 0, 1), "no answer in a conversation that counts"),
+        "of 19 answers, so few that p95 is the longest; 2 failed requests left out"),
+    (of.TimesBasis(50, 0, 1), "no answer"),
     (of.PassShareBasis(0, 2, 0, False), "the job has no tasks"),
     (of.AssertionMissed("trial 1", ""), "trial 1: failed"),
     (of.StopDecision(0, 1, None, "undecided", 0.5, ("supplied",), ("a",), ()),
