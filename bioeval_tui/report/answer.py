@@ -37,8 +37,10 @@ from bioeval_tui.report.sentences import NextStep
 from bioeval_tui.report.summary import (
     ConditionSummary,
     Summary,
+    count_planned,
     scored_conditions,
     summarise_runs,
+    why_unmeasured,
 )
 from bioeval_tui.report.users import user_spreads
 from bioeval_tui.report.words import sure_words
@@ -196,6 +198,7 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     finding = (
         _no_result(run)
         or _missing_score(run)
+        or _scores_lost(run)
         or _broken_by_agent(run)
         or _facts_finding(run, summary)
     )
@@ -476,13 +479,28 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
     return _no_score_there(run, first)
 
 
+def _scores_lost(run: RecordedRun) -> of.ScoresLost | None:
+    """Return that so many conversations have no score, or such, that no gate would pass over it;
+    None if a gate might. Who imports the scores of others has those that there are.
+    """
+    if run.started.source is not None:
+        return None
+    lost = [talk for talk in _scored_talks(run) if talk.score is None]
+    for why in reversed(why_unmeasured(count_planned([run]), gated=False)):
+        if lost and isinstance(why, of.ManyExcluded | of.NotExcused):
+            return of.ScoresLost(why, _places(run, lost), _why_unscored(lost[0]))
+    return None
+
+
 def _scored_talks(run: RecordedRun) -> list[ConversationResult]:
     """Return the conversations of which the answer is: all but the placebo's."""
     return [talk for talk in run.conversations if talk.condition in run.scored_conditions]
 
 
-def _no_score_there(run: RecordedRun, talk: ConversationResult) -> of.NoScoreThere:
-    return of.NoScoreThere(_place(run, talk), _why_unscored(talk))
+def _no_score_there(run: RecordedRun, first: ConversationResult) -> of.NoScoreThere:
+    scored = {talk.condition for talk in _scored_talks(run) if talk.score is not None}
+    talks = [talk for talk in _scored_talks(run) if talk.condition not in scored]
+    return of.NoScoreThere(_places(run, talks), _why_unscored(first))
 
 
 def _absent_agent(talk: ConversationResult) -> ConclusionFinding:
@@ -664,9 +682,11 @@ def _run_scores(run: RecordedRun, summary: Summary) -> of.RunScores:
     full = None
     if len(scores) == 1 and held > 1:
         full = sum(talk.score == 1 for talk in scored)
+    counted = count_planned([run])
     return of.RunScores(
-        scores, summary.shared, on_shared, everywhere, lower, there, times, broken, held, full
-    )
+        scores, summary.shared, on_shared, everywhere, lower, there, times, broken, held, full,
+        counted.excluded, counted.held,
+    )  # fmt: skip
 
 
 def _means(summary: Summary) -> dict[Condition, float | None]:
@@ -867,7 +887,7 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
         steps.append(of.Step("trials", job=job, trials=more, total=finding.needed))
     elif run.started.source is not None and not sentences.has_scores(finding):
         steps.append(of.Step("judge", this))  # nobody can hold these conversations again
-    elif isinstance(finding, of.AgentBroke) or not sentences.has_scores(finding):
+    elif isinstance(finding, of.AgentBroke | of.ScoresLost) or not sentences.has_scores(finding):
         ways = chain.from_iterable(talk.ways for talk in run.conversations)
         steps.append(of.Step("again", job=job, way=next(ways, "")))
     if run.started.job_path:

@@ -445,9 +445,11 @@ class ConditionComparison:
     b: Estimate
     score: Difference
     lowest: Difference
-    """The same if each conversation of B that has no score counts 0, as an agent can bring about
-    that it has none.
+    """The same if each conversation of B that has no score counts 0: an agent can bring about that
+    one has none.
     """
+    highest: Difference
+    """The same if each conversation of A that has no score counts 0."""
     parts: tuple[ValueComparison, ...]
     """Those that either run has, the largest change first."""
     tasks: tuple[ValueComparison, ...]
@@ -461,6 +463,32 @@ class ConditionComparison:
     cost_b: Spent
     trials: tuple[tuple[int, int], ...]
     """The trials that are compared, each as A and B number it."""
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether one run is better beyond chance, whatever the conversations without a score would
+        have had.
+        """
+        match self.score.direction:
+            case "better":
+                return self.lowest.direction == "better"
+            case "worse":
+                return self.highest.direction == "worse"
+        return False
+
+    @property
+    def lost_that_matter(self) -> int:
+        """How many conversations without a score would make one run better beyond chance, or not
+        so, if they count 0.
+        """
+        clear = ("better", "worse")
+        said, direction = [self.lowest, self.highest], self.score.direction
+        changed = [
+            len(one.estimate.points) - len(self.score.estimate.points)
+            for one in said
+            if one.direction != direction and (one.direction in clear or direction in clear)
+        ]
+        return sum(changed)
 
     @property
     def whole(self) -> ValueComparison:
@@ -677,8 +705,8 @@ class Comparison:
             worst = next((one for one in hidden if one.score.direction != "worse"), None)
             if worst is None:
                 return ""
-            left_out = worst.lowest.units - worst.score.units
-            return sentence(of.RegressionHidden(worst.title, left_out, worst.lowest))
+            lost = len(worst.lowest.estimate.points) - len(worst.score.estimate.points)
+            return sentence(of.RegressionHidden(worst.title, lost, worst.lowest))
         least = min(few, key=lambda condition: condition.units)
         units = of.Units(least.units, least.unit)
         return sentence(of.RegressionUndecided(units, least.needed, least.of_trials))
@@ -709,14 +737,16 @@ class Comparison:
             return Answer(
                 different, sentence(different), sure_of(different), sentence(found), (step,)
             )
-        sure = any(side.score.direction in ("better", "worse") for side in self.conditions)
+        sure = any(side.is_sure for side in self.conditions)
         few = [side.score for side in self.conditions if side.score.direction == "too few"]
         needed = max((score.needed for score in few), default=0)
         in_part = any(
             isinstance(note, of.ContentsDiffer) and note.in_part for note in self.differences
         )
         sides = tuple(side.compared for side in self.conditions)
-        finding = of.RunsCompared(sides, sure, needed, told_apart(self.a, self.b), in_part)
+        lost = 0 if sure else sum(side.lost_that_matter for side in self.conditions)
+        names = told_apart(self.a, self.b)
+        finding = of.RunsCompared(sides, sure, needed, names, in_part, lost)
         what = NOTHING_IN_COMMON
         steps: list[of.Step] = []
         measured = any(side.difference.mean is not None for side in sides)
@@ -938,12 +968,15 @@ def _pair_samples(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
     return value_a(pair.a) if pair.a else None, value_b(pair.b) if pair.b else None
 
 
-def _as_zero(pair: TalkPair, scores: Samples) -> Samples:
-    """Return a pair's scores, with 0 for a conversation of B that has none."""
+def _with_lost_as_zero(pair: TalkPair, scores: Samples, *, of_b: bool) -> Samples:
+    """Return a pair's scores, with 0 for the conversation of B, or of A, if it has none."""
     one, two = scores
-    if two is None or pair.b is None or pair.b.score is not None or not pair.shared.same_topic:
+    talk = pair.b if of_b else pair.a
+    if talk is None or talk.score is not None or not pair.shared.same_topic:
         return scores
-    return one, replace(two, value=0.0)
+    if of_b:
+        return one, None if two is None else replace(two, value=0.0)
+    return None if one is None else replace(one, value=0.0), two
 
 
 def _columns(samples: Iterable[Samples]) -> tuple[list[Sample], list[Sample]]:
@@ -1004,7 +1037,10 @@ class _Compared:
             self._scores(pair, both) for pair, both in zip(self.pairs, self.composites, strict=True)
         ]
         a, b = _columns(scores)
-        lowest = [_as_zero(pair, both) for pair, both in zip(self.pairs, scores, strict=True)]
+        lowest, highest = [], []
+        for pair, both in zip(self.pairs, scores, strict=True):
+            lowest.append(_with_lost_as_zero(pair, both, of_b=True))
+            highest.append(_with_lost_as_zero(pair, both, of_b=False))
         latency = None
         averages: tuple[float | None, float | None] = (None, None)
         if not self.without_times:
@@ -1020,6 +1056,7 @@ class _Compared:
             b=estimate(b),
             score=difference(differences(scores)),
             lowest=difference(differences(lowest)),
+            highest=difference(differences(highest)),
             parts=self._parts(),
             tasks=tuple(self._tasks()),
             assertions=tuple(self._assertions()),

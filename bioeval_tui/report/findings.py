@@ -250,10 +250,21 @@ class NoScoreAnywhere(ConclusionFinding):
 
 
 class NoScoreThere(ConclusionFinding):
-    """The first conversation whose condition has no score."""
+    """The conversations of conditions that have no score, and why the first has none."""
 
     outcome: ClassVar[Outcome] = "not_measured"
-    place: TalkPlace
+    places: Places
+    cause: str
+
+
+class ScoresLost(ConclusionFinding):
+    """So many conversations without a score, or such, that those with one say little of the agent:
+    `why` is what a gate says of it, and `cause` that of the first.
+    """
+
+    outcome: ClassVar[Outcome] = "not_measured"
+    why: ManyExcluded | NotExcused
+    places: Places
     cause: str
 
 
@@ -571,6 +582,9 @@ class RunScores(Finding):
     """How many conversations the agent ended early, of how many."""
     full: int | None = None
     """How many have a score of 1, in a run of several conversations of one condition."""
+    lost: int = 0
+    planned: int = 0
+    """How many conversations have no score, of how many that were planned."""
 
 
 class ModelScores(Finding):
@@ -1000,6 +1014,8 @@ class RunsCompared(ConclusionFinding):
     """What tells A's agent from B's; empty if the same agent was tested."""
     in_part: bool = False
     """Whether their jobs share only a part, which is what is compared."""
+    lost: int = 0
+    """How many conversations without a score would change what can be said, if they count 0."""
 
     @property
     def outcome(self) -> Outcome:
@@ -1088,7 +1104,7 @@ class RegressionHidden(Finding):
     """Conversations of B without a score, over which B is worse than A if they count 0."""
 
     condition: str
-    left_out: int
+    lost: int
     lowest: Difference
 
 

@@ -45,16 +45,18 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import (
+    count_planned,
     groups,
     held_conditions,
+    planned_samples,
     runs_by_job,
     scored_conditions,
     task_tries,
+    why_unmeasured,
 )
 from bioeval_tui.report.users import user_means
 from bioeval_tui.statistics.estimates import (
     Counted,
-    Estimate,
     Sample,
     count,
     estimate,
@@ -64,10 +66,6 @@ from bioeval_tui.statistics.means import percentile, reaches
 
 NO_PART, NO_TASK = LACKING = ("no such part", "no such task")
 """Why a conversation that counts has no value of a part, or of a task."""
-MOST_EXCLUDED = 0.10
-"""The largest share of planned conversations that may not count: with more, a gate that passes
-would say little of the run.
-"""
 _PART = re.compile(
     r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?(?P<part>timing|task|assertion)(?:(?<=task)"
     r" ?(?P<task>[1-9][0-9]{0,3}))?"
@@ -248,6 +246,8 @@ class GateCheck:
     """`ms` for response times, where `bar` is the most that is allowed; for the rest it is the
     least.
     """
+    is_certain: bool = False
+    """Whether a failed one fails whatever the conversations that were left out would have had."""
 
     @property
     def value_words(self) -> str:
@@ -347,7 +347,7 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
     if rules.under or rules.parts or rules.pass_k:  # the others do not rest on verdicts
         notes += [run.examined for run in runs if isinstance(run.examined, of.JudgeNotExamined)]
     people = chain.from_iterable(run.people_say for run in runs if run.sampled)
-    code = _exit_code({check.status for check in checks}, unmeasured=bool(unmeasured))
+    code = _exit_code(checks, unmeasured=bool(unmeasured))
     notes += chain.from_iterable(_by_user(run, rules) for run in runs)
     return GateResult(
         code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people]))
@@ -369,31 +369,13 @@ def _by_user(run: RunResult, rules: GateRules) -> Iterator[of.ThresholdWithSome]
             yield of.ThresholdWithSome(name, bar, met, missed)
 
 
-def count_planned(runs: Sequence[RecordedRun]) -> Counted:
-    """Return how many of all planned conversations count, and why the others don't."""
-    return count(list(chain.from_iterable(map(_planned, runs))))
-
-
-def why_unmeasured(counted: Counted, *, gated: bool = True) -> tuple[Finding, ...]:
-    """Return why no threshold can be met, whatever the scores: too few conversations count, or one
-    must not be left out.
-
-    Where there are thresholds (`gated`), also if one was held again: else an agent had a second try
-    at whatever went badly.
+def _exit_code(checks: Sequence[GateCheck], *, unmeasured: bool) -> ExitCode:
+    """Return the exit code. What is below its threshold whatever the rest would have been is a
+    finding, which nothing that was not measured can take back.
     """
-    if not counted.held:
-        return (of.NothingRun(),)
-    found: list[Finding] = []
-    if counted.excluded_share > MOST_EXCLUDED:
-        found.append(of.ManyExcluded(counted, MOST_EXCLUDED))
-    if counted.unexcused:
-        found.append(of.NotExcused(counted))
-    if gated and counted.again:
-        found.append(of.HeldAgain(counted))
-    return tuple(found)
-
-
-def _exit_code(statuses: Collection[Status], *, unmeasured: bool) -> ExitCode:
+    statuses = {check.status for check in checks}
+    if any(check.is_certain for check in checks if check.status == "failed"):
+        return ExitCode.BELOW
     if unmeasured or "not_measured" in statuses:
         return ExitCode.NOT_MEASURED
     if "failed" in statuses:
@@ -439,54 +421,61 @@ def _slower(part: str) -> SlowRule:
     return SlowRule(match["condition"], int(match["percent"]), limit_ms)
 
 
-def _planned(run: RecordedRun, only: Condition | None = None) -> list[Sample]:
-    """All planned conversations of the run's scored conditions, or of one; one that never started
-    is excluded as `not run`.
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """The value of which there is a threshold, over the conversations that count; and the least and
+    the most that it can be, whatever the score of those that were left out would have been.
     """
-    not_run = Sample(run.brief.job, None, "not run")
-    asked = run.scored_conditions if only is None else (only,)
-    planned = [run.conversation(*place) for place in run.planned if place[0] in asked]
-    return [not_run if talk is None else talk.sample for talk in planned]
+
+    value: float | None
+    lowest: float | None
+    highest: float | None
+
+
+def _bounds(samples: Sequence[Sample]) -> _Bounds:
+    found = estimate(samples)
+    all_right = [replace(one, value=1.0) if one.value is None else one for one in samples]
+    return _Bounds(found.mean, found.with_excluded_as_zero, estimate(all_right).mean)
 
 
 def _score_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
-    values = {
-        condition: estimate(list(chain.from_iterable(_planned(run, condition) for run in runs)))
+    samples = {
+        condition: [*chain.from_iterable(planned_samples(run, condition) for run in runs)]
         for condition in held_conditions(runs)
     }
     of_job, checks = conditions_of_mean(runs[0].state.job), []
     for name, bar in rules.under.items():
         if name == "mean":
-            points = {each: estimated.points for each, estimated in values.items()}
-            with_zeros = {
-                each: (*points[each], *[0.0] * estimated.counted.excluded)
-                for each, estimated in values.items()
-            }
-            value, lowest = (
-                score.mean_of_conditions(each, of_job) for each in (points, with_zeros)
-            )
-            basis = of.ScoreBasis(
-                tuple((each, values[each].counted) for each in without_placebo(values)), len(of_job)
-            )
+            counted = tuple((each, count(samples[each])) for each in without_placebo(samples))
+            basis = of.ScoreBasis(counted, len(of_job))
             rule = f"mean of {of_mean_words(of_job)}"
-            checks.append(_check(first, rule, value, bar, basis, lowest=lowest))
-        elif name in values:
-            found = values[name]
-            lowest = found.with_excluded_as_zero
-            checks.append(_check_estimate(first, "score", found, bar, lowest, name))
+            checks.append(_check(first, rule, _bounds_of_mean(samples, of_job), bar, basis))
+        elif name in samples:
+            own = samples[name]
+            basis = of.ScoreBasis(((name, count(own)),))
+            checks.append(_check(first, "score", _bounds(own), bar, basis, condition=name))
         else:
-            checks.append(
-                GateCheck(
-                    first.job_name,
-                    first.model,
-                    "score",
-                    "not_measured",
-                    of.ConditionNotRun(name),
-                    bar=bar,
-                )
-            )
+            not_run = of.ConditionNotRun(name)
+            job, model = first.job_name, first.model
+            checks.append(GateCheck(job, model, "score", "not_measured", not_run, bar=bar))
     return checks
+
+
+def _bounds_of_mean(
+    samples: Mapping[Condition, Sequence[Sample]], of_job: Sequence[Condition]
+) -> _Bounds:
+    """Return those of the mean of the job's conditions; of None if one has none, or was not run."""
+
+    def mean(left_out: float | None) -> float | None:
+        values = {
+            condition: [left_out if one.value is None else one.value for one in own]
+            for condition, own in samples.items()
+        }
+        known = {name: [one for one in own if one is not None] for name, own in values.items()}
+        return score.mean_of_conditions(known, of_job)
+
+    return _Bounds(mean(None), mean(0.0), mean(1.0))
 
 
 def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
@@ -501,11 +490,11 @@ def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
             for run in runs:
                 places = [place for place in run.planned if place[0] == condition]
                 samples += [_part_sample(run, run.conversation(*place), rule) for place in places]
-            found = estimate(samples)
+            basis = of.ScoreBasis(((condition, count(samples)),))
             # What a conversation that counts never had was not lost.
             had = [one for one in samples if one.value is not None or one.reason not in LACKING]
-            lowest = estimate(had).with_excluded_as_zero
-            checks.append(_check_estimate(first, rule.name, found, rule.bar, lowest, condition))
+            bounds = _bounds(had)
+            checks.append(_check(first, rule.name, bounds, rule.bar, basis, condition=condition))
     return checks
 
 
@@ -550,11 +539,13 @@ def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
             value, tasks = result.value, result.tasks
             if result.undefined or value is None:
                 value, tasks = None, len(tries)
-            lowest = pass_k(task_tries(runs, condition, failed_if_left_out=True), k).value
-            basis = of.PassShareBasis(tasks, k, most, value is not None)
-            checks.append(
-                _check(first, f"pass^{k}", value, bar, basis, lowest=lowest, condition=condition)
+            lowest, highest = (
+                pass_k(task_tries(runs, condition, left_out=passed), k).value
+                for passed in (False, True)
             )
+            basis = of.PassShareBasis(tasks, k, most, value is not None)
+            bounds = _Bounds(value, lowest, highest)
+            checks.append(_check(first, f"pass^{k}", bounds, bar, basis, condition=condition))
     return checks
 
 
@@ -614,47 +605,53 @@ def _missed(
     run: RecordedRun, talk: ConversationResult, rule: str, status: Status, why: str
 ) -> GateCheck:
     basis = of.AssertionMissed(talk.trial_words, why)
-    job, model = run.brief.job, run.started.model
-    return GateCheck(job, model, rule, status, basis, condition=talk.condition)
-
-
-def _check_estimate(
-    first: RunStarted,
-    rule: str,
-    found: Estimate,
-    bar: float,
-    lowest: float | None,
-    condition: Condition,
-) -> GateCheck:
-    basis = of.ScoreBasis(((condition, found.counted),))
-    return _check(first, rule, found.mean, bar, basis, lowest=lowest, condition=condition)
+    return GateCheck(
+        run.brief.job,
+        run.started.model,
+        rule,
+        status,
+        basis,
+        condition=talk.condition,
+        is_certain=status == "failed",
+    )
 
 
 def _check(
     first: RunStarted,
     rule: str,
-    value: float | None,
+    bounds: _Bounds,
     bar: float,
     basis: of.ScoreBasis | of.PassShareBasis,
     *,
-    lowest: float | None,
     condition: Condition | None = None,
 ) -> GateCheck:
-    """Return a threshold's check: it is met if `value` reaches it, and so does the `lowest` that
-    the value can be, whatever would have come of the conversations that were left out.
+    """Return a threshold's check: it is met if the value reaches it, and so does the least that it
+    can be.
     """
-    status: Status = "not_measured"
-    if value is not None:
-        status = "passed" if reaches(value, bar) else "failed"
+    status, lowest = _status(bounds.value, bar), bounds.lowest
     if status == "passed" and lowest is not None and not reaches(lowest, bar):
         status, basis = "not_measured", replace(basis, lowest=(lowest, bar))
-    elif (
-        status == "passed"
-        and isinstance(basis, of.ScoreBasis)
-        and any(counted.unexcused for _, counted in basis.counted)
-    ):
+    elif status == "passed" and _has_unexcused(basis):
         status = "not_measured"
-    return GateCheck(first.job_name, first.model, rule, status, basis, value, bar, condition)
+    is_certain = _status(bounds.highest, bar) == "failed"
+    job, model = first.job_name, first.model
+    return GateCheck(
+        job, model, rule, status, basis, bounds.value, bar, condition, is_certain=is_certain
+    )
+
+
+def _has_unexcused(basis: of.ScoreBasis | of.PassShareBasis) -> bool:
+    if isinstance(basis, of.PassShareBasis):
+        return False
+    return any(counted.unexcused for _, counted in basis.counted)
+
+
+def _status(value: float | None, bar: float) -> Status:
+    if value is None:
+        return "not_measured"
+    if reaches(value, bar):
+        return "passed"
+    return "failed"
 
 
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}

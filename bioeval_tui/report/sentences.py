@@ -134,7 +134,6 @@ TEXTS: dict[type, str] = {
     of.AgentGone: "The agent broke off the conversation and was gone, so nothing was measured.",
     of.NoConversation: "No conversation took place, so nothing was measured.",
     of.NoScoreAnywhere: "No conversation has a score.",
-    of.NoScoreThere: "{0.place:Conversation} the agent has no score.",
     of.TalkDiffers: "not told apart from the longer talk: the user told {0.with_facts:one}"
     " words with the facts and {0.placebo:one} with the placebo, which differ by more than a"
     " quarter",
@@ -221,6 +220,11 @@ def _judge_failures(finding: of.JudgeFailures) -> str:
 
 
 @write.register
+def _no_score_there(finding: of.NoScoreThere) -> str:
+    return f"{upper_first(_places(finding.places, turns=False))}, the agent has no score."
+
+
+@write.register
 def _agent_broke(finding: of.AgentBroke) -> str:
     did = (("the agent failed", finding.failed), ("the conversation ran out of time", finding.late))
     parts = [
@@ -244,6 +248,8 @@ def _run_scores(finding: of.RunScores) -> str:
     Fails both times: task 2 “A forgotten dose” (0.30, 0.35).`.
     """
     text = _conditions(finding.scores) + _shared_scores(finding)
+    if finding.lost:
+        text += f"; {_lost(finding.lost, finding.planned)}"
     if finding.broken:
         text = (
             f"The agent failed in {finding.broken} of {plural(finding.held, 'conversation')}:"
@@ -258,6 +264,12 @@ def _run_scores(finding: of.RunScores) -> str:
         text += f". Fails {side_words(finding.lower)} {_not_elsewhere(finding)}: "
         text += _fails(finding.there, ONE_LINE - len(text))
     return f"{text}."
+
+
+def _lost(lost: int, planned: int) -> str:
+    """Return how many conversations have no score: `1 of 20 conversations has no score`."""
+    have = "has" if lost == 1 else "have"
+    return f"{lost:,} of {plural(planned, 'conversation')} {have} no score"
 
 
 def _not_elsewhere(finding: of.RunScores) -> str:
@@ -471,8 +483,9 @@ def sure(
         words = sure(finding, rehearsal=rehearsal, judged_by_rules=judged_by_rules)
         return f"{words}; {sentence(of.TrialsAdded(added))}"
     if rehearsal and isinstance(finding, _REPEATABLE):
-        only = _REHEARSAL[judged_by_rules]
-        return f"no: only {only}; it takes models and at least {_enough(finding)}"
+        more = _enough(finding)
+        and_more = f" and at least {more}" if more else ""
+        return f"no: only {_REHEARSAL[judged_by_rules]}; it takes models{and_more}"
     words = _how_sure(finding)
     if not rehearsal:
         return words
@@ -488,10 +501,23 @@ def _how_sure(finding: of.ConclusionFinding) -> str:
 
 
 def _enough(finding: of.ConclusionFinding) -> str:
-    """Return how many cases or trials of a job it takes at least."""
-    if isinstance(finding, of.TooFewForEffect) and finding.cases is not None:
-        return plural(finding.needed, "case")
-    return f"{FEWEST} trials"
+    """Return how many cases or trials of a job it takes at least; empty if there are enough."""
+    match finding:
+        case of.TooFewForEffect():
+            unit = "trial" if finding.cases is None else "case"
+            return plural(finding.needed, unit)
+        case of.TooFewForBest():
+            return plural(finding.needed, finding.few.unit)
+        case of.RunsCompared() if finding.needed:
+            of_trials = all(one.difference.of_trials for one in finding.conditions)
+            return plural(finding.needed, "trial" if of_trials else "case")
+        case of.ModelsTied() if finding.few is not None:
+            return f"{FEWEST} {finding.few.unit}s"
+        case of.NothingToGain() if not finding.enough:
+            return f"{FEWEST} trials"
+        case of.OneCondition() if finding.trials.used < FEWEST:
+            return f"{FEWEST} trials"
+    return ""
 
 
 def cause(finding: of.ConclusionFinding) -> str:
@@ -511,6 +537,8 @@ def cause(finding: of.ConclusionFinding) -> str:
             | of.NoScoreThere()
         ):
             return _short(finding.cause)
+        case of.ScoresLost():
+            return f"no score {_places(finding.places, turns=False)}: {_short(finding.cause)}"
     return ""
 
 
@@ -520,7 +548,8 @@ def has_scores(finding: of.ConclusionFinding) -> bool:
 
 
 _WITH_SCORES = (
-    of.AgentBroke, of.OneCondition, of.UncleanStart, of.NoPairOfScores, of.ContrastNotRun,
+    of.ScoresLost, of.AgentBroke, of.OneCondition, of.UncleanStart, of.NoPairOfScores,
+    of.ContrastNotRun,
     of.NoFactsInJob,
     of.NoFactGiven, of.FactsUnread, of.EffectOfTalk,
     of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,
@@ -587,6 +616,16 @@ def write_sure(finding: object) -> str:
         TypeError: this type has no writer.
     """
     raise TypeError(f"nothing says how sure {type(finding).__name__} is")
+
+
+@write_sure.register
+def _scores_lost(finding: of.ScoresLost) -> str:
+    why, counted = finding.why, finding.why.counted
+    if isinstance(why, of.ManyExcluded):
+        return f"no: more than {share(why.most)} of the conversations have no score"
+    agents = counted.unexcused > dict(counted.reasons).get("program", 0)
+    what = _SENT if agents else "a bug in this program"
+    return f"no: {_lost(counted.unexcused, counted.held)} because of {what}"
 
 
 @write_sure.register
@@ -1147,7 +1186,9 @@ def _write_sure_runs_compared(finding: of.RunsCompared) -> str:
         words = f"{side_words(first.side)}, {words}"
     if finding.sure:
         return f"yes: {words}"
-    if finding.needed:
+    if finding.lost:
+        words += f"; not with the {plural(finding.lost, 'missing score')} as 0"
+    elif finding.needed:
         words += f"; at least {finding.needed} are needed"
     elif first.difference.estimate.interval is not None:
         words += "; four times as many pairs would halve the interval"
@@ -1225,7 +1266,7 @@ def _regression_undecided(finding: of.RegressionUndecided) -> str:
 
 @write.register
 def _regression_hidden(finding: of.RegressionHidden) -> str:
-    talks = plural(finding.left_out, "conversation")
+    talks = plural(finding.lost, "conversation")
     return (
         f"cannot tell whether B is worse: {finding.condition}, {talks} of B without a score; as 0,"
         f" {difference_words(finding.lowest)}{_p(finding.lowest.p)}"
@@ -1600,18 +1641,23 @@ def needs_all(conditions: int) -> str:
     return f"needs {both_or_all(conditions)} conditions"
 
 
+_SENT = "what the agent sent, or did not send"
+
+
 @write.register
 def _not_excused(finding: of.NotExcused) -> str:
     ours = dict(finding.counted.reasons).get("program", 0)
     theirs = finding.counted.unexcused - ours
     causes = (
-        (theirs, "what the agent sent, or did not send"),
+        (theirs, _SENT),
         (ours, "a bug in this program: please report it"),
     )
     left_out = "; ".join(
-        f"{plural(count, 'conversation')} because of {what}" for count, what in causes if count
+        f"{plural(count, 'conversation')} left out because of {what}"
+        for count, what in causes
+        if count
     )
-    return f"left out: {left_out}; no gate passes over that, however few they are"
+    return f"{left_out}; no gate passes over that, however few they are"
 
 
 @write.register

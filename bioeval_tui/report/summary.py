@@ -24,18 +24,21 @@ from bioeval_tui.record.condition_names import (
 from bioeval_tui.record.conditions import condition_names
 from bioeval_tui.record.participants import asked_and_served
 from bioeval_tui.record.score import rubric_score
+from bioeval_tui.report import findings as of
 from bioeval_tui.report.control import Control, find_control
 from bioeval_tui.report.costs import Spent, spent
-from bioeval_tui.report.findings import RanksBasis, Shared
+from bioeval_tui.report.findings import Finding, RanksBasis, Shared
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of, shared_scoring
 from bioeval_tui.report.sentences import effect_words, rank_words, sentence
 from bioeval_tui.statistics.estimates import (
+    Counted,
     Estimate,
     LatencySummary,
     PassK,
     Proportion,
     Sample,
     Tries,
+    count,
     estimate,
     grouped,
     pass_series,
@@ -47,6 +50,10 @@ from bioeval_tui.statistics.means import exact_mean
 from bioeval_tui.statistics.paired_differences import Difference, corrected, difference, differences
 from bioeval_tui.statistics.ranks import AgentRank, AgentRanking, rank
 
+MOST_EXCLUDED = 0.10
+"""The largest share of planned conversations that may not count: with more, a gate that passes
+would say little of the run.
+"""
 ALL_ITEMS = "all items"
 """The tag of all items of a rubric: the rubric's own score, without timing and assertions."""
 
@@ -380,14 +387,48 @@ def tag_samples(runs: Sequence[RecordedRun], condition: Condition) -> dict[str, 
     return dict(sorted(by_tag.items(), key=lambda pair: (pair[0] != ALL_ITEMS, pair[0])))
 
 
+def planned_samples(run: RecordedRun, only: Condition | None = None) -> list[Sample]:
+    """Return all planned conversations of the run's scored conditions, or of one; one that never
+    started is excluded as `not run`.
+    """
+    not_run = Sample(run.brief.job, None, "not run")
+    asked = run.scored_conditions if only is None else (only,)
+    planned = [run.conversation(*place) for place in run.planned if place[0] in asked]
+    return [not_run if talk is None else talk.sample for talk in planned]
+
+
+def count_planned(runs: Sequence[RecordedRun]) -> Counted:
+    """Return how many of all planned conversations count, and why the others don't."""
+    return count(list(chain.from_iterable(map(planned_samples, runs))))
+
+
+def why_unmeasured(counted: Counted, *, gated: bool = True) -> tuple[Finding, ...]:
+    """Return why no threshold can be met, whatever the scores: too few conversations count, or one
+    must not be left out.
+
+    Where there are thresholds (`gated`), also if one was held again: else an agent had a second try
+    at whatever went badly.
+    """
+    if not counted.held:
+        return (of.NothingRun(),)
+    found: list[Finding] = []
+    if counted.excluded_share > MOST_EXCLUDED:
+        found.append(of.ManyExcluded(counted, MOST_EXCLUDED))
+    if counted.unexcused:
+        found.append(of.NotExcused(counted))
+    if gated and counted.again:
+        found.append(of.HeldAgain(counted))
+    return tuple(found)
+
+
 def task_tries(
-    runs: Sequence[RecordedRun], condition: Condition, *, failed_if_left_out: bool = False
+    runs: Sequence[RecordedRun], condition: Condition, *, left_out: bool | None = None
 ) -> list[Tries]:
     """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials
     that count.
 
     A conversation without a composite does not count as a trial, even if its tasks were judged (for
-    example without the graph); with `failed_if_left_out`, it counts as one that failed.
+    example without the graph), unless `left_out` says whether such a trial is to have passed.
     """
     counts: dict[tuple[str, str, str, str], dict[int, bool]] = {}
     for number, (run, talk) in enumerate(conversations_of(runs, condition)):
@@ -399,8 +440,8 @@ def task_tries(
             task = talk.task(place)
             if task is not None and task.measured and not talk.excluded:
                 tries[number] = task.passed
-            elif failed_if_left_out:
-                tries[number] = False
+            elif left_out is not None:
+                tries[number] = left_out
     return [
         Tries(f"{case}: {title}" if case else title, passed, f"{job} {case}")
         for (job, case, title, _), passed in counts.items()

@@ -261,7 +261,7 @@ def test_a_bug_over_a_peers_data_is_nobodys_score_and_passes_no_gate(
     assert done.code == 3, "19 of 20 reach the threshold"
     assert "9 of 10 used (this program failed in 1: " in done.err
     assert "a bug in this program: ArithmeticError: a bug; please report it" in done.err
-    assert "1 conversation because of a bug in this program: please report it" in done.err
+    assert "1 conversation left out because of a bug in this program: please report it" in done.err
     others = [
         event
         for event in done.events

@@ -36,8 +36,6 @@ from bioeval_tui.report.gate import (
     GateResult,
     GateRules,
     PrintedGate,
-    count_planned,
-    why_unmeasured,
 )
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import sentence
@@ -47,9 +45,11 @@ from bioeval_tui.report.summary import (
     PrintedRanking,
     Summary,
     TaskSummary,
+    count_planned,
     ranking_dicts,
     rankings,
     summarise_runs,
+    why_unmeasured,
 )
 from bioeval_tui.statistics.estimates import LatencySummary
 

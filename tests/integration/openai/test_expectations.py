@@ -25,9 +25,7 @@ from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 from tests.unit.evaluation.conversation.fakes import FakeJudge
 
-REHEARSED = (
-    "no: only a rehearsal: a script speaks and rules judge; it takes models and at least 5 trials"
-)
+REHEARSED = "no: only a rehearsal: a script speaks and rules judge; it takes models"
 JOB = """
 target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL"}
 aspirationalAverage: 60000

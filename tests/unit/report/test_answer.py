@@ -107,8 +107,11 @@ def test_rules_are_said_to_judge_only_where_they_do(tmp_path: Path) -> None:
             "change"),
         ([FAILS], [replace(KNOWS, unread=True)], "too_few",
             "one trial is too few to tell what the facts change"),
-        ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few",
-            "no: 1 of 5 trials with both scores is too few to tell"),
+        ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "not_measured",
+            "4 of 10 conversations have no score. Fails without the facts only: “check 1”. SURE "
+            "no: more than 10 % of the conversations have no score WHY no score in 4 of 10 "
+            "conversations, first in the conversation with the facts of trial 1: task not "
+            "measured: away NEXT run it again"),
         ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few",
             "no: 4 of 5 trials with both scores are too few to tell what the facts change; at "
             "least 5 are needed"),
@@ -138,7 +141,7 @@ def test_rules_are_said_to_judge_only_where_they_do(tmp_path: Path) -> None:
         ([Talk(tasks=None)], [KNOWS], "judge_failed",
             "The judge failed in the conversation without the facts (the judge was away)"),
         ([Talk()], [Talk(holds=(None,))], "not_measured",
-            "In the conversation with the facts the agent has no score. SURE no: one condition "
+            "In the conversation with the facts, the agent has no score. SURE no: one condition "
             "says nothing of the other WHY assertion not measured"),
         ([Talk(reason="agent_failed", fault="agent")], [KNOWS], "agent_failed",
             "failed at turn 1 in the conversation without the facts"),
@@ -373,7 +376,7 @@ def test_where_one_condition_has_a_score_nobody_says_that_nothing_was_measured(
         None, (None,), (), reason="agent_failed", fault="agent", failures=4, unreachable=False
     )
     found = concluded(Recorded([FAILS], [away]), tmp_path)
-    assert found.what == "In the conversation with the facts the agent has no score."
+    assert found.what == "In the conversation with the facts, the agent has no score."
     assert found.sure == "no: one condition says nothing of the other"
 
 

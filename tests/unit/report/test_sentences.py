@@ -154,8 +154,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "The judge failed in both conversations (away), so there is no score; the conversations are "
      "kept and can be judged again."),
     (of.NoScoreAnywhere("assertion not measured"), "No conversation has a score."),
-    (of.NoScoreThere(of.TalkPlace(NAMED, "", 1), "away"),
-        "In the conversation “has the card” the agent has no score."),
+    (of.NoScoreThere(of.Places((of.TalkPlace(NAMED, "", 1),), 2), "away"),
+        "In the conversation “has the card”, the agent has no score."),
     (of.AgentBroke(of.Breakdown(BOTH, "500"), None, (of.SideScore(WITH, 0.5),)),
      "the agent failed at turn 3 in both conversations (500); the failed requests alone "
      "lowered the score by 0.50 "
@@ -170,6 +170,11 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "both times: task 2 “A forgotten dose” (0.30, 0.35)."),
     (of.RunScores(SCORES, None, (), (), None, (), 1, 1, 2),
         "The agent failed in 1 of 2 conversations: 0.44 → 1.00 with the facts."),
+    (of.RunScores(SCORES, SOME_SHARED, (0.5, 0.9), (), None, (), 9, held=18, lost=1, planned=20),
+     "0.44 → 1.00 with the facts; 0.50 → 0.90 on the 3 criteria both share; 1 of 20 conversations "
+     "has no score."),
+    (of.RunScores(SCORES, None, (), (), None, (), 9, held=18, lost=2, planned=20),
+        "0.44 → 1.00 with the facts; 2 of 20 conversations have no score."),
     (of.RunScores(SCORES, SOME_SHARED, (0.44, 1.0), (), None, (), 1),
         "0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, of.Shared(0, 1, 0, 0), (), (DOSE, EXISTS, EXISTS), None, (), 3),
@@ -545,8 +550,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "1)"),
     (
         of.NotExcused(Counted(7, 10, (("program", 2), ("unclear", 1)), unexcused=3)),
-        "left out: 1 conversation because of what the agent sent, or did not send; 2 conversations "
-        "because of a bug in "
+        "1 conversation left out because of what the agent sent, or did not send; 2 conversations "
+        "left out because of a bug in "
         "this program: please report it; no gate passes over that, however few they are",
     ),
     (
@@ -730,7 +735,14 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.JudgeFailures(of.Breakdown(BOTH, "away")),
         "no: there is no verdict; the conversations are kept and can be judged again"),
     (of.NoScoreAnywhere("x"), "no: nothing was measured"),
-    (of.NoScoreThere(FIRST, "x"), "no: one condition says nothing of the other"),
+    (of.ScoresLost(of.NotExcused(Counted(9, 10, unexcused=1)), of.Places((FIRST,), 10), "400"),
+        "no: 1 of 10 conversations has no score because of what the agent sent, or did not send"),
+    (of.ScoresLost(of.NotExcused(Counted(8, 10, (("program", 2),), unexcused=2)),
+        of.Places((FIRST,), 10), "400"),
+        "no: 2 of 10 conversations have no score because of a bug in this program"),
+    (of.ScoresLost(of.ManyExcluded(Counted(5, 10), 0.1), of.Places((FIRST,), 10), "away"),
+        "no: more than 10 % of the conversations have no score"),
+    (of.NoScoreThere(of.Places((FIRST,), 10), "x"), "no: one condition says nothing of the other"),
     (of.AgentBroke(of.Breakdown(BOTH, "500"), None, ()),
         "yes: the agent failed; a run without failures would tell the rest"),
     (of.OneCondition(SINGLE, False, None), "no: one trial"),
@@ -806,6 +818,9 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.TooFewForBest(of.Units(3, "case"), 7),
         "no: 3 cases are too few to tell which is best; at least 7 are needed"),
     (of.ModelsWithinChance(), "no: the differences cannot be distinguished from chance"),
+    (of.RunsCompared((compared(WITH, FELL, 12, 0),), False, 0, lost=3),
+        "no: B − A −0.76, 95 % interval −0.79 to −0.73: worse; not with the 3 missing scores "
+        "as 0"),
     (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, SAME, 0, 0)), False, 5),
      "no: without the facts, B − A +0.20 in each of 3 pairs: too few to tell; at least 5 are"
      " needed"),
@@ -876,6 +891,11 @@ STEPS: list[tuple[NextFinding, str, str, str]] = [
 
 
 CAUSES: list[tuple[ConclusionFinding, str]] = [
+    (
+        of.ScoresLost(of.ManyExcluded(Counted(5, 10), 0.1), of.Places((FIRST, SECOND), 10), "away"),
+        "no score in 2 of 10 conversations, first in the conversation without the facts of trial "
+        "1: away",
+    ),
     (of.CouldNotStart(""), "no reason was recorded"),
     (of.AgentUnreached("connection refused."), "connection refused"),
     (of.AgentGone("it broke at message 3."), "it broke at message 3"),
@@ -895,12 +915,11 @@ def test_an_answer_says_how_sure_it_is(found: ConclusionFinding, words: str) -> 
     assert sure(found) == words
     said = sure(found, rehearsal=True)
     why = re.sub("^(yes|no|not yet): ", "", words)
-    reason = "no: only a rehearsal: a script speaks and rules judge; it takes models and "
-    assert said in (
-        f"no: a rehearsal, and {why}",
-        f"{reason}at least 5 trials",
-        f"{reason}at least 7 cases",
-    )
+    reason = "no: only a rehearsal: a script speaks and rules judge; it takes models"
+    enough = {" and at least 5 trials", " and at least 20 trials", " and at least 7 cases", ""}
+    assert said in {f"no: a rehearsal, and {why}", *(f"{reason}{more}" for more in enough)}
+    if "too few" in words and said.startswith(reason):
+        assert said != reason
 
 
 def test_how_sure_an_answer_is_has_one_line_on_a_screen_of_120_columns() -> None:
