@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -180,53 +180,10 @@ def accuracy(y_true: Codes, y_pred: Codes) -> float:
     return float(np.mean(y_true == y_pred))
 
 
-def _counts(y_true: Codes, y_pred: Codes) -> tuple[Floats, Floats, Floats]:
-    size = int(max(y_true.max(), y_pred.max())) + 1
-    right = np.bincount(y_true[y_true == y_pred], minlength=size).astype(np.float64)
-    true = np.bincount(y_true, minlength=size).astype(np.float64)
-    predicted = np.bincount(y_pred, minlength=size).astype(np.float64)
-    return right, true, predicted
-
-
-def _f1_per_class(right: Floats, true: Floats, predicted: Floats) -> tuple[Floats, Floats]:
-    seen = (true + predicted) > 0
-    right, true, predicted = right[seen], true[seen], predicted[seen]
-    return 2.0 * right / (true + predicted), true
-
-
-def _f1_macro(right: Floats, true: Floats, predicted: Floats) -> float:
-    return float(_f1_per_class(right, true, predicted)[0].mean())
-
-
-def _f1_weighted(right: Floats, true: Floats, predicted: Floats) -> float:
-    f1, weights = _f1_per_class(right, true, predicted)
-    return float(np.average(f1, weights=weights))
-
-
-def _balanced_accuracy(right: Floats, true: Floats, predicted: Floats) -> float:
-    return float((right[true > 0] / true[true > 0]).mean())
-
-
-def _matthews(right: Floats, true: Floats, predicted: Floats) -> float:
-    total = float(true.sum())
-    covariance = right.sum() * total - true @ predicted
-    spread = (total**2 - predicted @ predicted) * (total**2 - true @ true)
-    if spread > 0:
-        return float(covariance / np.sqrt(spread))
-    return 0.0
-
-
-def _cohen_kappa(right: Floats, true: Floats, predicted: Floats) -> float:
-    total = float(true.sum())
-    expected = float(true @ predicted) / total**2
-    if expected == 1.0:
-        return float("nan")
-    return float((right.sum() / total - expected) / (1.0 - expected))
-
-
-class CountsMetric(NamedTuple):
-    """A metric on labels as a function of the counts for each class, and what its interval needs to
-    know.
+@dataclass(frozen=True, slots=True)
+class OfCounts:
+    """A metric on labels that depends on the counts of each class alone, and what its interval
+    needs to know.
     """
 
     score: Callable[[Floats, Floats, Floats], float]
@@ -236,49 +193,53 @@ class CountsMetric(NamedTuple):
     mean_of_classes: bool = False
     """Whether each class counts the same, so that it is known no better than the smallest."""
 
-
-_OF_COUNTS = {
-    "balanced_accuracy": CountsMetric(_balanced_accuracy, mean_of_classes=True),
-    "f1_macro": CountsMetric(_f1_macro, mean_of_classes=True),
-    "f1_weighted": CountsMetric(_f1_weighted),
-    "matthews": CountsMetric(_matthews, CHANGE),
-    "cohen_kappa": CountsMetric(_cohen_kappa, CHANGE),
-}
+    def __call__(self, y_true: Codes, y_pred: Codes) -> float:
+        size = int(max(y_true.max(), y_pred.max())) + 1
+        right = np.bincount(y_true[y_true == y_pred], minlength=size).astype(np.float64)
+        true = np.bincount(y_true, minlength=size).astype(np.float64)
+        predicted = np.bincount(y_pred, minlength=size).astype(np.float64)
+        return self.score(right, true, predicted)
 
 
-def counts_metric(name: str) -> CountsMetric | None:
-    """Return a metric on labels as a function of counts for each class; None for other metrics."""
-    return _OF_COUNTS.get(name)
+def _f1_per_class(right: Floats, true: Floats, predicted: Floats) -> tuple[Floats, Floats]:
+    seen = (true + predicted) > 0
+    right, true, predicted = right[seen], true[seen], predicted[seen]
+    return 2.0 * right / (true + predicted), true
 
 
-def f1_macro(y_true: Codes, y_pred: Codes) -> float:
+def f1_macro(right: Floats, true: Floats, predicted: Floats) -> float:
     """Mean F1 of the classes that occur in truth or prediction."""
-    return _f1_macro(*_counts(y_true, y_pred))
+    return float(_f1_per_class(right, true, predicted)[0].mean())
 
 
-def f1_weighted(y_true: Codes, y_pred: Codes) -> float:
+def f1_weighted(right: Floats, true: Floats, predicted: Floats) -> float:
     """F1 of each class, weighted by its share of the truth."""
-    return _f1_weighted(*_counts(y_true, y_pred))
+    f1, weights = _f1_per_class(right, true, predicted)
+    return float(np.average(f1, weights=weights))
 
 
-def f1_micro(y_true: Codes, y_pred: Codes) -> float:
-    """F1 over all decisions; equals accuracy when every row has one label."""
-    return accuracy(y_true, y_pred)
-
-
-def balanced_accuracy(y_true: Codes, y_pred: Codes) -> float:
+def balanced_accuracy(right: Floats, true: Floats, predicted: Floats) -> float:
     """Mean recall of the classes in the truth."""
-    return _balanced_accuracy(*_counts(y_true, y_pred))
+    return float((right[true > 0] / true[true > 0]).mean())
 
 
-def matthews(y_true: Codes, y_pred: Codes) -> float:
+def matthews(right: Floats, true: Floats, predicted: Floats) -> float:
     """Matthews' correlation coefficient; 0 when it is undefined."""
-    return _matthews(*_counts(y_true, y_pred))
+    total = float(true.sum())
+    covariance = right.sum() * total - true @ predicted
+    spread = (total**2 - predicted @ predicted) * (total**2 - true @ true)
+    if spread > 0:
+        return float(covariance / np.sqrt(spread))
+    return 0.0
 
 
-def cohen_kappa(y_true: Codes, y_pred: Codes) -> float:
+def cohen_kappa(right: Floats, true: Floats, predicted: Floats) -> float:
     """Cohen's kappa; NaN if both sides contain only the same class."""
-    return _cohen_kappa(*_counts(y_true, y_pred))
+    total = float(true.sum())
+    expected = float(true @ predicted) / total**2
+    if expected == 1.0:
+        return float("nan")
+    return float((right.sum() / total - expected) / (1.0 - expected))
 
 
 def concordance_index(y_true: Floats, y_pred: Floats, event: Floats) -> float:
@@ -336,12 +297,18 @@ _ALL = (
     Metric("log_loss", log_loss, True, "probability", "log loss", in_unit=True),
     Metric("brier", brier, True, "probability", "Brier score", in_unit=True),
     Metric("accuracy", accuracy, False, "label", "accuracy"),
-    Metric("balanced_accuracy", balanced_accuracy, False, "label", "balanced accuracy"),
-    Metric("f1_macro", f1_macro, False, "label", "macro F1"),
-    Metric("f1_micro", f1_micro, False, "label", "micro F1"),
-    Metric("f1_weighted", f1_weighted, False, "label", "weighted F1"),
-    Metric("matthews", matthews, False, "label", "Matthews' correlation"),
-    Metric("cohen_kappa", cohen_kappa, False, "label", "Cohen's kappa"),
+    Metric(
+        "balanced_accuracy",
+        OfCounts(balanced_accuracy, mean_of_classes=True),
+        False,
+        "label",
+        "balanced accuracy",
+    ),
+    Metric("f1_macro", OfCounts(f1_macro, mean_of_classes=True), False, "label", "macro F1"),
+    Metric("f1_micro", accuracy, False, "label", "micro F1"),  # as every row has one label
+    Metric("f1_weighted", OfCounts(f1_weighted), False, "label", "weighted F1"),
+    Metric("matthews", OfCounts(matthews, CHANGE), False, "label", "Matthews' correlation"),
+    Metric("cohen_kappa", OfCounts(cohen_kappa, CHANGE), False, "label", "Cohen's kappa"),
     Metric("concordance_index", concordance_index, False, "survival", "concordance index"),
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.grade.metrics import CountsMetric, Metric, average_ranks, counts_metric, log_losses
+from bioeval_tui.grade.metrics import Metric, OfCounts, average_ranks, log_losses
 from bioeval_tui.statistics.intervals import (
     FEWEST,
     FEWEST_CURVED,
@@ -143,13 +143,13 @@ def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None
     random = np.random.default_rng(0)
     if metric.name in _ROW_LOSSES:
         return _mean_draws(metric, pairs)
-    of_counts = counts_metric(metric.name)
-    if (metric.name == "roc_auc" or of_counts is not None) and rows < FEWEST_CURVED:
+    score = metric.function
+    if (metric.name == "roc_auc" or isinstance(score, OfCounts)) and rows < FEWEST_CURVED:
         raise CannotResampleError(
             f"{rows} test rows are too few, {FEWEST_CURVED} are needed for this metric"
         )
-    if of_counts is not None and len(pairs) == 1:
-        return _confusion_draws(of_counts, *pairs[0])
+    if isinstance(score, OfCounts) and len(pairs) == 1:
+        return _confusion_draws(score, *pairs[0])
     if metric.name == "roc_auc" and len(pairs) == 1:
         return _auc_draws(np.asarray(pairs[0][0]) > 0, pairs[0][1])
     if (
@@ -438,7 +438,7 @@ _INFLUENCE: dict[str, Callable[[Any, Any], Floats]] = {
 # -----------------------------------------------------------------------------------
 
 
-def _confusion_draws(metric: CountsMetric, true: Any, guess: Any) -> Draws:
+def _confusion_draws(metric: OfCounts, true: Any, guess: Any) -> Draws:
     """Return the scores of a table of true and predicted classes, from its change with each cell
     (the delta method).
 
