@@ -23,11 +23,11 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from urllib.parse import quote
 
 from bioeval_tui.base.errors import RecordingError, UsageError
@@ -53,7 +53,7 @@ if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its mod
     from bioeval_tui.record.reading import Outline
     from bioeval_tui.record.state import RunState
 
-STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "interrupted")
+STATUSES: tuple[Status, ...] = get_args(Status)
 TRUSTED_AFTER_NS = 2_000_000_000
 """Minimum age in seconds at which a folder's modification time is trusted, because file systems'
 clocks are coarse.
@@ -72,72 +72,87 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _VERSION = 12
 
 
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    return float(value)
+
+
+def _flag(value: int) -> bool:
+    return value == 1
+
+
+def _object(value: Any) -> Any:
+    if value is None:
+        return None
+    return json.loads(value)
+
+
+class _Kind(NamedTuple):
+    """A kind of value: SQLite's type, and what is checked, so that SQLite finds a value of another
+    kind, however it came into the file; and how it is read.
+    """
+
+    sql_type: str
+    check: str
+    read: Callable[[Any], Any] | None = None
+
+
 _OBJECT = "json_type({0}) = 'object'"  # no other JSON, and an error for what is none
 _KINDS = {
-    "id": (
+    "id": _Kind(
         "text",
         "typeof({0}) = 'text' and length({0}) between 20 and 24 and {0} not glob '*[^-0-9a-f]*' and"
         " not instr({0}, char(0))",
     ),
-    "text": ("text", "typeof({0}) = 'text'"),
-    "text or null": ("text", "typeof({0}) in ('text', 'null')"),
-    "integer": ("integer", "typeof({0}) = 'integer'"),
-    "real": ("real", "typeof({0}) = 'real'"),
-    "real or null": ("real", "typeof({0}) in ('real', 'null')"),
-    "object": ("text", f"typeof({{0}}) = 'text' and {_OBJECT}"),
-    "object or null": ("text", f"{{0}} is null or typeof({{0}}) = 'text' and {_OBJECT}"),
-    "bytes": ("blob", "typeof({0}) = 'blob'"),
+    "text": _Kind("text", "typeof({0}) = 'text'"),
+    "text or null": _Kind("text", "typeof({0}) in ('text', 'null')"),
+    "integer": _Kind("integer", "typeof({0}) = 'integer'"),
+    "flag": _Kind("integer", "typeof({0}) = 'integer'", _flag),
+    "real": _Kind("real", "typeof({0}) = 'real'"),
+    "real or null": _Kind("real", "typeof({0}) in ('real', 'null')", _number),
+    "object": _Kind("text", f"typeof({{0}}) = 'text' and {_OBJECT}", _object),
+    "object or null": _Kind(
+        "text", f"{{0}} is null or typeof({{0}}) = 'text' and {_OBJECT}", _object
+    ),
+    "bytes": _Kind("blob", "typeof({0}) = 'blob'"),
 }
-"""SQLite's type of each kind of value, and what is checked of one, so that SQLite finds a value of
-another kind, however it came into the file.
-"""
 
 
 def _columns(**kinds: str) -> str:
     """Return the columns of a table by their names and kinds."""
     columns = []
     for name, kind in kinds.items():
-        sql_type, check = _KINDS[kind]
-        columns.append(f"{name} {sql_type} check ({check.format(name)})")
+        columns.append(f"{name} {_KINDS[kind].sql_type} check ({_KINDS[kind].check.format(name)})")
     return ",\n".join(columns)
 
 
-_RUNS = _columns(
-    run_id="id", size="integer", modified="integer", ended="integer", job="text", status="text",
-    started_at="text",
-    started="real", score="real or null", fault="text", scores="object", messages="integer",
-    model="text or null",
-    rehearsal="integer", batch_id="text or null", clean="integer", imported="integer",
-    identity="object", difference="real or null", chatbot="text",
-)  # fmt: skip
-_OVERLAYS = _columns(
-    run_id="id",
-    size="integer",
-    modified="integer",
-    reviewed="object or null",
-    judged_again="object or null",
-)
+_RUNS = {
+    "run_id": "id", "size": "integer", "modified": "integer", "ended": "flag", "job": "text",
+    "status": "text", "started_at": "text", "started": "real", "score": "real or null",
+    "fault": "text", "scores": "object", "messages": "integer", "model": "text or null",
+    "rehearsal": "flag", "batch_id": "text or null", "clean": "flag", "imported": "flag",
+    "identity": "object", "difference": "real or null", "chatbot": "text",
+}  # fmt: skip
+_OVERLAYS = {
+    "run_id": "id", "size": "integer", "modified": "integer", "reviewed": "object or null",
+    "judged_again": "object or null",
+}  # fmt: skip
 _KEPT = _columns(run_id="id", part="text", digest="text", made_by="text", content="bytes")
 MOST_KEPT = 40
 """The most parts of large recordings that are kept: those that were read last."""
 _SCHEMA = f"""
-create table runs ({_RUNS}, primary key (run_id)) without rowid;
+create table runs ({_columns(**_RUNS)}, primary key (run_id)) without rowid;
 create index runs_started on runs (started);
 create index runs_open on runs (ended);
-create table overlays ({_OVERLAYS}, primary key (run_id)) without rowid;
+create table overlays ({_columns(**_OVERLAYS)}, primary key (run_id)) without rowid;
 create table kept ({_KEPT});
 create unique index kept_parts on kept (run_id, part);
 create table folder ({_columns(modified="integer")});
 insert into folder values ({_UNKNOWN});
 """  # noqa: S608  # nosec B608 - our own words
 _TABLES = "select type, name, tbl_name, sql from sqlite_master order by type, name"
-_INSERT = """
-insert or replace into runs values (
-    :run_id, :size, :modified, :ended, :job, :status, :started_at, :started, :score, :fault,
-    :scores, :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity, :difference,
-    :chatbot
-)
-"""
+_INSERT = f"insert or replace into runs values ({', '.join(f':{name}' for name in _RUNS)})"  # noqa: S608  # nosec B608
 _NOW = {
     name: (
         f"case when judged_again is null then {name} else json_extract(judged_again,"
@@ -149,11 +164,18 @@ _NOW = {
 
 Their score is a text, which SQLite does not round.
 """
-_COLUMNS = (
-    f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']},"
-    " messages, model, rehearsal, batch_id, clean, reviewed, judged_again is not null, imported,"
-    f" identity, {_NOW['difference']}, chatbot"
-)
+_LISTED = [name for name in CataloguedRun._fields if name not in ("folder", "names_chatbot")]
+"""What the catalogue has of a run in the list, in the order of its fields."""
+_FOLDER = CataloguedRun._fields.index("folder")
+_SQL_OF = {**_NOW, "judged_again": "judged_again is not null"}
+_SELECTED = ", ".join(_SQL_OF.get(name, name) for name in _LISTED)
+_KIND_OF = {**_OVERLAYS, **_RUNS, "judged_again": "flag"}
+_READERS = [
+    (at, read)
+    for at, name in enumerate(_LISTED)
+    if (read := _KINDS[_KIND_OF[name]].read) is not None
+]
+"""The places of values that are read, with their readers."""
 
 
 @functools.cache
@@ -220,43 +242,17 @@ def _prepare(database: sqlite3.Connection) -> None:
         raise _DamagedError("a damaged page or value")
 
 
-def _number(value: Any) -> float | None:
-    if value is None:
-        return None
-    return float(value)
-
-
 def _listed_run(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
-    """Return the run in a row of `_COLUMNS`.
+    """Return the run in a row of `_SELECTED`.
 
     Raises `_DamagedError` if it cannot be one that this program wrote.
     """
-    (
-        run_id, job, status, started, score, fault, scores, messages,
-        model, rehearsal, batch, clean, said, again, imported, identity, difference, chatbot,
-    ) = row  # fmt: skip
+    values = [*row]
     try:
-        run = CataloguedRun(
-            run_id,
-            job,
-            status,
-            started,
-            _number(score),
-            fault,
-            json.loads(scores),
-            messages,
-            model,
-            rehearsal == 1,
-            batch,
-            folder,
-            json.loads(said) if said else None,
-            clean == 1,
-            again == 1,
-            imported == 1,
-            json.loads(identity),
-            _number(difference),
-            chatbot,
-        )
+        for at, read in _READERS:
+            values[at] = read(values[at])
+        values.insert(_FOLDER, folder)
+        run = CataloguedRun(*values)
         if _is_listable(run):
             return run
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
@@ -479,7 +475,7 @@ class Catalogue:
         joined = "runs left join overlays using (run_id)"
         # These are our own words; values are bound.
         query = (
-            f"select {_COLUMNS} from {joined} where {clause} "  # noqa: S608  # nosec B608
+            f"select {_SELECTED} from {joined} where {clause} "  # noqa: S608  # nosec B608
             "order by started desc, run_id desc limit ?"
         )
         values = [*values, -1 if limit is None else limit]
@@ -669,7 +665,6 @@ class Catalogue:
             "modified": file.modified,
             "ended": outlined.ended is not None,
             "started": datetime.fromisoformat(run.started_at).timestamp(),
-            "score": run.score,
             "scores": json.dumps(run.scores),
             "identity": json.dumps(run.identity),
         }
