@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tenacity import AsyncRetrying
 
@@ -62,6 +62,17 @@ ENOUGH = 3
 
 class _LeftRoleTwice(Exception):
     """The evaluator left its role twice in a row."""
+
+
+class _Spoken(NamedTuple):
+    """A message of the evaluator."""
+
+    utterance: Utterance
+    told: tuple[int, ...]
+    """The numbers of the facts that it was given for it."""
+    thought_ms: float
+    violations: list[Violation]
+    """What guards found in it."""
 
 
 class LateFacts:
@@ -125,9 +136,6 @@ class Dialogue:
         self.paused_s = 0.0
         self._active_s = 0.0
         self._asked_at = time.monotonic()
-        self._thought_ms: float | None = None
-        self._told_to_user: tuple[int, ...] = ()
-        """The numbers of the facts that the user had for its latest message."""
         self._shown_job: tuple[tuple[str, ...], EvaluationJob] | None = None
         """The facts that the user had for its latest message, and the job with no others."""
         self._readers: dict[Any, tuple[Any, int]] = {}
@@ -243,54 +251,54 @@ class Dialogue:
             if text is None:
                 return None
             return self._user_message(text, operator=True)
-        utterance = await self._evaluator_speaks()
+        spoken = await self._evaluator_speaks()
         try:
             await self._end_observing()
         except BaseException:
-            self._unused(utterance)
+            self._unused(spoken)
             raise
-        over = self.parts.keeps_saying_goodbye(self._guards_view(), utterance.content)
-        return self._user_message(utterance.content, utterance=utterance, over=over)
+        content = spoken.utterance.content
+        over = self.parts.keeps_saying_goodbye(self._guards_view(), content)
+        return self._user_message(content, spoken=spoken, over=over)
 
-    async def _evaluator_speaks(self) -> Utterance:
+    async def _evaluator_speaks(self) -> _Spoken:
         """Return the evaluator's next message; if a guard voids it, ask for another one, once."""
-        utterance, violations = await self._try_to_speak("")
-        void = [violation for violation in violations if violation.effect == "void"]
+        spoken = await self._try_to_speak("")
+        void = [violation for violation in spoken.violations if violation.effect == "void"]
         if void:
-            self._unused(utterance)
-            again, found_again = await self._try_to_speak(void[0].note)
-            still = [violation for violation in found_again if violation.effect == "void"]
+            self._unused(spoken)
+            again = await self._try_to_speak(void[0].note)
+            still = [violation for violation in again.violations if violation.effect == "void"]
             for violation in void:
-                self._violated(violation, utterance.content, mended=not still)
+                self._violated(violation, spoken, mended=not still)
             if still:
                 self._unused(again)
-                self._violated(still[0], again.content)
+                self._violated(still[0], again)
                 raise _LeftRoleTwice(f"{still[0].rule}: {still[0].detail}")
-            utterance, violations = again, found_again
-        for mark in violations:
-            self._violated(mark, utterance.content)
-        if utterance.cut:
-            number = len(self.transcript.messages) + 1
+            spoken = again
+        for mark in spoken.violations:
+            self._violated(mark, spoken)
+        if spoken.utterance.cut:
             message = (
-                f"only the beginning of the user's message {number} is used: what the model wrote"
-                f" {utterance.cut}"
+                f"only the beginning of the user's message {self._next_number()} is used: what the"
+                f" model wrote {spoken.utterance.cut}"
             )
             self.emitter.emit(events.Warned, code="message_cut", message=message)
-        return utterance
+        return spoken
 
-    def _unused(self, utterance: Utterance) -> None:
+    def _unused(self, spoken: _Spoken) -> None:
         """Record that a message that is not sent was paid for, if a model wrote it."""
         if self.plan.job.evaluator.kind in ("scripted", "human"):
             return
         used = Used()
-        used.add(utterance.tokens_in, utterance.tokens_out)
-        record_unused(self.emitter, "evaluator", used, len(self.transcript.messages) + 1)
+        used.add(spoken.utterance.tokens_in, spoken.utterance.tokens_out)
+        record_unused(self.emitter, "evaluator", used, self._next_number())
 
-    def _view(self, note: str = "") -> EvaluatorView:
+    def _view(self, known: Sequence[int], note: str) -> EvaluatorView:
+        """Return what the evaluator sees, with the facts of these numbers and no others."""
         transcript = self.transcript
         messages = tuple(transcript.messages)
-        self._told_to_user = self._known_now()
-        facts = tuple(transcript.told_facts[number - 1] for number in self._told_to_user)
+        facts = tuple(transcript.told_facts[number - 1] for number in known)
         if self._shown_job is None or self._shown_job[0] != facts:
             self._shown_job = facts, evaluator_job(self.plan.job, facts, transcript.condition)
         return EvaluatorView(
@@ -320,10 +328,8 @@ class Dialogue:
             readers=self._readers,
         )
 
-    async def _try_to_speak(self, note: str) -> tuple[Utterance, list[Violation]]:
-        """Return a message and what guards found in it; one that is unusable is asked for again, if
-        the evaluator says so.
-        """
+    async def _try_to_speak(self, note: str) -> _Spoken:
+        """Return a message; one that is unusable is asked for again, if the evaluator says so."""
         try:
             return await self._speak_once(note)
         except PeerError as error:
@@ -331,36 +337,34 @@ class Dialogue:
                 raise
             return await self._speak_once(f"{note} {error.again}".strip())
 
-    async def _speak_once(self, note: str) -> tuple[Utterance, list[Violation]]:
-        number = self._next_number()
-        limits, view = self.plan.limits, self._view(note)
-        self.turn += 1
-        try:
-            async for attempt in self._attempts_to_speak:
-                with attempt:
-                    self._message_starts(number, "user", self.plan.job.evaluator.name)
-                    joiner = DeltaJoiner(self.emitter, number)
-                    began = time.monotonic()
-                    try:
-                        with count_attempt(self.emitter, self.parts.budget, "evaluator", number):
-                            async with asyncio.timeout(limits.evaluator_s):
-                                spoken = await stream_whole(
-                                    self.evaluator.speak(view), joiner, "evaluator"
-                                )
-                    except TimeoutError:
-                        joiner.drop()
-                        raise PeerError(
-                            "evaluator", f"no message within {limits.evaluator_s:g} s"
-                        ) from None
-                    break  # else tenacity would look at what has succeeded
-        finally:
-            self.turn -= 1
+    async def _speak_once(self, note: str) -> _Spoken:
+        number, limits = self._next_number(), self.plan.limits
+        told = self._known_now()
+        view = self._view(told, note)
+        async for attempt in self._attempts_to_speak:
+            with attempt:
+                self._message_starts(number, self.turn + 1, "user", self.plan.job.evaluator.name)
+                joiner = DeltaJoiner(self.emitter, number)
+                began = time.monotonic()
+                try:
+                    with count_attempt(self.emitter, self.parts.budget, "evaluator", number):
+                        async with asyncio.timeout(limits.evaluator_s):
+                            spoken = await stream_whole(
+                                self.evaluator.speak(view), joiner, "evaluator"
+                            )
+                except TimeoutError:
+                    joiner.drop()
+                    raise PeerError(
+                        "evaluator", f"no message within {limits.evaluator_s:g} s"
+                    ) from None
+                break  # else tenacity would look at what has succeeded
         assert isinstance(spoken, Utterance)
-        self._thought_ms = (time.monotonic() - began) * 1000
+        thought_ms = (time.monotonic() - began) * 1000
         utterance = replace(spoken, content=clean(spoken.content))
-        if self.parts.guard is None:
-            return utterance, []
-        return utterance, list(self.parts.guard(self._guards_view(), utterance.content))
+        violations: list[Violation] = []
+        if self.parts.guard is not None:
+            violations += self.parts.guard(self._guards_view(), utterance.content)
+        return _Spoken(utterance, told, thought_ms, violations)
 
     async def _answer(self, content: str) -> None:
         """Send `content`, record the answer, and start observing."""
@@ -375,7 +379,7 @@ class Dialogue:
                 if not self.plan.agent_is_model:
                     self.parts.budget.begin("agent")
                 traceparent = self.traces.begin(number) if self.traces else None
-                self._message_starts(number, "assistant", speaker, traceparent)
+                self._message_starts(number, self.turn, "assistant", speaker, traceparent)
                 self._asked_at = time.monotonic()
                 token = traces.current.set(traceparent or "")
                 try:
@@ -431,7 +435,7 @@ class Dialogue:
         content: str,
         *,
         operator: bool = False,
-        utterance: Utterance | None = None,
+        spoken: _Spoken | None = None,
         told: Sequence[int] = (),
         over: bool = False,
     ) -> tuple[str, bool]:
@@ -442,23 +446,23 @@ class Dialogue:
 
         The transcript contains only sent messages; the sign-off is kept separately, for assertions.
         """
-        number = len(self.transcript.messages) + 1
+        number = self._next_number()
         self.turn += 1
         speaker = "operator" if operator else self.plan.job.evaluator.name
-        if utterance is None:
-            self._message_starts(number, "user", speaker)
+        if spoken is None:
+            self._message_starts(number, self.turn, "user", speaker)
         words = without_signoff(content, self.plan.job.evaluator.signoff)
         if words is None and over:  # a second goodbye in a row: the agent has answered one already
             words = ""
         signs_off = words is not None
         to_send = content if words is None else words
-        given = self._disclosed(content, utterance, told)
-        thought_ms = self._thought_ms if utterance else None
-        spoken = TranscriptMessage(number, "user", content, thought_ms, operator)
+        given = self._disclosed(content, spoken, told)
+        thought_ms = spoken.thought_ms if spoken else None
+        message = TranscriptMessage(number, "user", content, thought_ms, operator)
         if to_send:
-            self.transcript.messages.append(replace(spoken, content=to_send))
+            self.transcript.messages.append(replace(message, content=to_send))
         if signs_off:
-            self.transcript.signoff = spoken
+            self.transcript.signoff = message
         self.emitter.emit(
             events.MessageCompleted,
             message=number,
@@ -469,8 +473,8 @@ class Dialogue:
             thought_ms=thought_ms,
             operator=operator,
             signs_off=signs_off,
-            tokens_in=utterance.tokens_in if utterance else None,
-            tokens_out=utterance.tokens_out if utterance else None,
+            tokens_in=spoken.utterance.tokens_in if spoken else None,
+            tokens_out=spoken.utterance.tokens_out if spoken else None,
         )
         for fact, asked in given:
             self.transcript.disclosed.add(fact)
@@ -486,22 +490,20 @@ class Dialogue:
         return to_send, signs_off
 
     def _disclosed(
-        self, content: str, utterance: Utterance | None, told: Sequence[int]
+        self, content: str, spoken: _Spoken | None, told: Sequence[int]
     ) -> list[tuple[int, bool | None]]:
         """Return the number of each fact that a user message discloses for the first time, and
         whether the agent asked for it (None if it asks in a language that is not read).
 
-        Without an `utterance`, no evaluator says which facts it gave.
+        Unless one has `spoken`, no evaluator says which facts it gave.
         """
         facts, already = self._job_for_guards.facts, self.transcript.disclosed
-        known = self._told_to_user
         disclosed = set(told)
-        if utterance is not None:
+        if spoken is not None:
             # It counts the facts that it was given, which need not be all of the job's.
-            disclosed |= {
-                known[number - 1] for number in utterance.facts if 1 <= number <= len(known)
-            }
-        if utterance is None or not utterance.no_other_facts:
+            known, named = spoken.told, spoken.utterance.facts
+            disclosed |= {known[number - 1] for number in named if 1 <= number <= len(known)}
+        if spoken is None or not spoken.utterance.no_other_facts:
             disclosed |= set(self.parts.find_facts(self._guards_view(), content, already))
         asked_by = self.transcript.last_agent_message
         return [
@@ -511,12 +513,12 @@ class Dialogue:
         ]
 
     def _message_starts(
-        self, number: int, role: Role, speaker: str, traceparent: str | None = None
+        self, number: int, turn: int, role: Role, speaker: str, traceparent: str | None = None
     ) -> None:
         self.emitter.emit(
             events.MessageStarted,
             message=number,
-            turn=self.turn,
+            turn=turn,
             role=role,
             speaker=speaker,
             traceparent=traceparent,
@@ -535,13 +537,13 @@ class Dialogue:
         if missing:
             self.emitter.emit(events.Warned, code="spans", message=missing)
 
-    def _violated(self, violation: Violation, content: str, *, mended: bool = False) -> None:
+    def _violated(self, violation: Violation, spoken: _Spoken, *, mended: bool = False) -> None:
         self.emitter.emit(
             events.EvaluatorViolated,
             rule=violation.rule,
             detail=clean_line(violation.detail),
-            message=len(self.transcript.messages) + 1,
-            content=content,
+            message=self._next_number(),
+            content=spoken.utterance.content,
             mended=mended,
             effect=violation.effect,
             quote=shorten(clean_line(violation.quote), 200),
