@@ -431,23 +431,12 @@ def judge_test(
         + (f"; {_calls_words(calls)}" if calls.most else ""),
         err=True,
     )
-    asked: list[JudgeAsked] = []
-    failures: list[str] = []
-    known = [_sentinels(drawn[0][0], after=False)]
-    if reword:
-        failures += test.ask_words()
-    for tester, own in drawn:
-        asked_again, more = asyncio.run(tester.ask(own, controlled, test.changes))
-        controlled -= min(controlled, len(own))
-        asked += asked_again
-        failures += more
-    known.append(_sentinels(drawn[0][0], after=True))
-    failures += chain.from_iterable(one.errors for one in known)
+    asked, sentinels, failures = test.ask(controlled)
     errors = [current().text(error) for error in failures]
     for error in errors:
         say(f"note: {error}", err=True)
     stability, reactions = stability_by_change(asked), judge_reactions(asked)
-    checks = sentinel_checks(known, earlier)
+    checks = sentinel_checks(sentinels, earlier)
     if as_json:
         changes = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
         controls = {name: {**asdict(one), "reacts": one.reacts} for name, one in reactions.items()}
@@ -460,7 +449,7 @@ def judge_test(
             "sentinels": {
                 "contents": sentinel_contents(),
                 "faults": faults,
-                "scores": sentinel_scores(known[0]),
+                "scores": sentinel_scores(sentinels[0]),
             },
             "errors": errors,
         }
@@ -517,7 +506,24 @@ class _JudgeTest:
             raise UsageError(f"{file}: says no criterion of these runs in other words")
         self.changes = (*self.changes, in_other_words(self.words))
 
-    def ask_words(self) -> list[str]:
+    def ask(self, controlled: int) -> tuple[list[JudgeAsked], list[SentinelsJudged], list[str]]:
+        """Ask the judges everything, the sentinels before and after all else, and the controls of
+        the first `controlled` conversations; return also what failed.
+        """
+        asked: list[JudgeAsked] = []
+        first = self._drawn[0][0]
+        sentinels = [_sentinels(first, after=False)]
+        failures = self._ask_words() if self.rewords else []
+        for tester, own in self._drawn:
+            asked_again, more = asyncio.run(tester.ask(own, controlled, self.changes))
+            controlled -= min(controlled, len(own))
+            asked += asked_again
+            failures += more
+        sentinels.append(_sentinels(first, after=True))
+        failures += chain.from_iterable(one.errors for one in sentinels)
+        return asked, sentinels, failures
+
+    def _ask_words(self) -> list[str]:
         """Ask the judges for other words; return why some criteria have none."""
         failures: list[str] = []
         for tester, own in self._drawn:

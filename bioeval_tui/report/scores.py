@@ -18,6 +18,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.printed import Fields
 from bioeval_tui.base.text import clean_line, join_names, plural
 from bioeval_tui.record.importing.file_look import entries
 from bioeval_tui.record.importing.given import AGENTS, RATERS, SCORES, UNITS, score_value, usual
@@ -399,15 +400,7 @@ class PrintedMean(TypedDict):
     by_rater: dict[str, float]
 
 
-class PrintedPair(TypedDict):
-    """Two raters on what both scored; `bias` is the mean of a − b."""
-
-    a: str
-    b: str
-    n: int
-    alpha: float | None
-    mean_absolute_difference: float
-    bias: float
+PAIR = Fields(RatersAgree)
 
 
 class PrintedBoard(TypedDict):
@@ -424,7 +417,7 @@ class PrintedBoard(TypedDict):
     means: list[PrintedMean]
     ranks_by_rater: dict[str, list[Annotated[dict[str, Any], RANK]]]
     alpha: float | None
-    pairs: list[PrintedPair]
+    pairs: list[Annotated[dict[str, Any], PAIR]]
     notes: list[str]
 
 
@@ -464,16 +457,6 @@ def board_dict(found: Board) -> PrintedBoard:
             if found.has_ranks and ranking.cases >= FEWEST_UNITS
         },
         "alpha": found.alpha,
-        "pairs": [
-            {
-                "a": pair.a,
-                "b": pair.b,
-                "n": pair.n,
-                "alpha": pair.alpha,
-                "mean_absolute_difference": pair.mean_absolute_difference,
-                "bias": pair.bias,
-            }
-            for pair in found.pairs
-        ],
+        "pairs": [PAIR.of(pair) for pair in found.pairs],
         "notes": list(found.notes),
     }
