@@ -319,39 +319,13 @@ def check_job(
     which have the models that a job does not name, there is a hint on a judge of the agent's or the
     user's model family.
     """
-
-    def find_problems(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
-        """Return what is wrong with a job.
-
-        `with_cases`: texts with gaps are looked at as its cases fill them.
-        """
-        problems = [
-            *_text_problems(source, unrestricted_setups, with_cases),
-            *_fhir_problems(source),
-            *_unfailable(source),
-            *_other_tools(source),
-        ]
-        if embedded:
-            problems += _embedded_problems(source)
-        if not with_cases:
-            problems += [source.problem(*wrong) for wrong in _script_problems(source)]
-            problems += [source.problem(*wrong) for wrong in text_problems(source.data)]
-        if agent_is_given:
-            problems += given_agent_problems(source)
-        else:
-            problems += target_problems(source, code)
-        problems += model_option_problems(source, "evaluator")
-        problems += model_option_problems(source, "scorer")
-        if not agent_is_given:
-            problems += model_option_problems(source, "target")
-        problems += _language_problems(source)
-        problems += _persona_problems(source)
-        problems += _failing_tools(source)
-        problems += _drawn_without_seed(source)
-        problems += _unpublished_keys(source)
-        problems += _name_problems(source, agent_is_given)
-        return problems[:MAX_PROBLEMS]
-
+    find_problems = partial(
+        _problems,
+        embedded=embedded,
+        unrestricted_setups=unrestricted_setups,
+        code=code,
+        agent_is_given=agent_is_given,
+    )
     try:
         loaded = load_job(path)
     except JobError as error:
@@ -372,20 +346,7 @@ def check_job(
     problems += [source.problem(*wrong) for wrong in persona_checks.wrong_facts(loaded.job, cases)]
     problems += [source.warning(*wrong) for wrong in persona_checks.ambiguous(loaded.job, cases)]
     problems += [source.warning(*line) for line in persona_checks.lines_without_value(cases)]
-    for case in cases.jobs:
-        filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
-        for text in _texts(filled, unrestricted_setups):
-            if text.path not in cases.placeholders:
-                continue
-            if (wrong := text.wrong()) is not None:
-                cases.tell(case.row, text.path, f"{wrong[0]}: {shorten(text.text, 200)}")
-            elif never := _never_decides(filled, text):
-                cases.tell(case.row, text.path, never, severity="warning")
-        for field, message in (*_script_problems(filled), *text_problems(filled.data)):
-            cases.tell(case.row, field, message)
-        for field, refused, where in _wrong_writes(filled):
-            if any(place[:2] == field[:2] for place in cases.placeholders):
-                cases.tell(case.row, field, f"{refused.message}: {shorten(where, 200)}")
+    _tell_of_cases(loaded, cases, unrestricted_setups)
     return CheckedJob(
         path,
         loaded,
@@ -400,6 +361,65 @@ def check_job(
             *_judge_family(source, loaded, settings),
         ),
     )
+
+
+def _problems(
+    source: JobSource,
+    *,
+    embedded: bool,
+    unrestricted_setups: bool,
+    code: Sequence[Path],
+    agent_is_given: bool,
+    with_cases: bool = False,
+) -> list[Problem]:
+    """Return what is wrong with a job (`check_job`).
+
+    `with_cases`: texts with gaps are looked at as its cases fill them.
+    """
+    problems = [
+        *_text_problems(source, unrestricted_setups, with_cases),
+        *_fhir_problems(source),
+        *_unfailable(source),
+        *_other_tools(source),
+    ]
+    if embedded:
+        problems += _embedded_problems(source)
+    if not with_cases:
+        problems += [source.problem(*wrong) for wrong in _script_problems(source)]
+        problems += [source.problem(*wrong) for wrong in text_problems(source.data)]
+    if agent_is_given:
+        problems += given_agent_problems(source)
+    else:
+        problems += target_problems(source, code)
+    problems += model_option_problems(source, "evaluator")
+    problems += model_option_problems(source, "scorer")
+    if not agent_is_given:
+        problems += model_option_problems(source, "target")
+    problems += _language_problems(source)
+    problems += _persona_problems(source)
+    problems += _failing_tools(source)
+    problems += _drawn_without_seed(source)
+    problems += _unpublished_keys(source)
+    problems += _name_problems(source, agent_is_given)
+    return problems[:MAX_PROBLEMS]
+
+
+def _tell_of_cases(loaded: LoadedJob, cases: Cases, unrestricted_setups: bool) -> None:
+    """Look at what each case fills in, and tell its row of what is wrong there."""
+    for case in cases.jobs:
+        filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
+        for text in _texts(filled, unrestricted_setups):
+            if text.path not in cases.placeholders:
+                continue
+            if (wrong := text.wrong()) is not None:
+                cases.tell(case.row, text.path, f"{wrong[0]}: {shorten(text.text, 200)}")
+            elif never := _never_decides(filled, text):
+                cases.tell(case.row, text.path, never, severity="warning")
+        for field, message in (*_script_problems(filled), *text_problems(filled.data)):
+            cases.tell(case.row, field, message)
+        for field, refused, where in _wrong_writes(filled):
+            if any(place[:2] == field[:2] for place in cases.placeholders):
+                cases.tell(case.row, field, f"{refused.message}: {shorten(where, 200)}")
 
 
 def _judge_family(
