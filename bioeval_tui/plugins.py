@@ -20,7 +20,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from itertools import chain
 from pkgutil import resolve_name
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from bioeval_tui.base.errors import BioevalError, UsageError
 from bioeval_tui.base.text import clean_line, join_names
@@ -105,10 +105,7 @@ Group = Literal[
     "agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs",
     "agent_rules",
 ]  # fmt: skip
-GROUPS: tuple[Group, ...] = (
-    "agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs",
-    "agent_rules",
-)  # fmt: skip
+GROUPS: tuple[Group, ...] = get_args(Group)
 BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "agents": tuple(sorted(protocol.name for protocol in PROTOCOLS)),
     "evaluators": ("human", "llm", "scripted"),
@@ -133,9 +130,8 @@ MAX_NAME = 60
 Described = TypeVar("Described")
 
 
-# What plug-ins take and return is in evaluation/seams.py and evaluation/job/models.py, and is not
-# imported here: a metric's plug-in should not wait for them. `wrap_plugin` there puts its name on
-# what it raises.
+# What plug-ins take and return is in peers/seams.py and jobs/models.py, and is not imported here: a
+# metric's plug-in should not wait for them. `wrap_plugin` there puts its name on what it raises.
 
 
 class MakeAgent(Protocol):

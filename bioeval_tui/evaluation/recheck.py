@@ -27,7 +27,7 @@ from bioeval_tui.jobs.models import (
 from bioeval_tui.peers.seams import AssertionView, CheckResult
 from bioeval_tui.peers.transcript import SpokenTranscript, recorded_transcript
 from bioeval_tui.record import events
-from bioeval_tui.record.assertions import asked
+from bioeval_tui.record.cases import asserted
 from bioeval_tui.record.state import ConversationState
 
 NO_GRAPH = "it asks the graph, of which the recording has no copy"
@@ -159,12 +159,12 @@ def _kept(
         where: the fields that say of which conversation an event is.
         turn: the turn after which it counts as checked.
     """
-    question = asked(assertion.model_dump(mode="json", by_alias=True))
+    question = asserted(assertion.model_dump(mode="json", by_alias=True))
     recorded = next(
         (
             check
             for place, one in enumerate(job_snapshot(held)["assertions"])
-            if asked(one) == question and (check := talk.final_checks.get(place)) is not None
+            if asserted(one) == question and (check := talk.final_checks.get(place)) is not None
         ),
         None,
     )

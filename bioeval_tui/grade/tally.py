@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Literal, Self, cast
+from typing import Literal, Self, cast, get_args
 
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.statistics.means import average_if_any
@@ -18,7 +18,7 @@ from bioeval_tui.statistics.means import average_if_any
 Standing = Literal["gold", "silver", "bronze", "none", "invalid", "not_graded"]
 """A submission's medal, or why it has none."""
 
-STANDINGS: tuple[Standing, ...] = ("gold", "silver", "bronze", "none", "invalid", "not_graded")
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
 
 
 def standing_of(report: TaskReport | None) -> Standing:

@@ -90,7 +90,6 @@ _ASCII_WORD = re.compile(
     r"(?:(?:(?<=[A-Za-z])[.':](?=[A-Za-z])|(?<=[0-9])[.',;](?=[0-9]))\w+)*",
     re.ASCII,
 )
-_UNSPACED_RUN = regex.compile(f"[{_UNSPACED}]+")
 _CLUSTER = regex.compile(r"\X")
 _UNSPACED_LETTER = regex.compile(f"[{_UNSPACED}]")
 

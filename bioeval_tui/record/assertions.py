@@ -7,15 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-_BESIDE = frozenset({"name", "weight", "timeline", "invariant", "only"})
-"""Keys that don't change what an assertion asks."""
-
-
-def asked(assertion: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an assertion asks, without its name, its weight, and where and when it is
-    checked.
-    """
-    return {key: value for key, value in assertion.items() if key not in _BESIDE}
+from bioeval_tui.record.cases import asserted
 
 
 def same_assertions(
@@ -27,7 +19,7 @@ def same_assertions(
     """
     found: dict[int, int] = {}
     alike: tuple[Callable[[int, int], bool], ...] = (
-        lambda new, old: asked(given[new]) == asked(recorded[old]),
+        lambda new, old: asserted(given[new]) == asserted(recorded[old]),
         lambda new, old: (
             bool(given[new].get("name")) and given[new]["name"] == recorded[old].get("name")
         ),

@@ -61,6 +61,11 @@ RunStatus = Literal["completed", "cancelled", "failed"]
 CANCELLED_AT_START = "cancelled before it started"
 """Why a run has no result if a person stopped it while its parts were prepared."""
 CheckStatus = Literal["passed", "failed", "not_measured"]
+KeptBy = Literal["user", "turns", "agent"]
+PartName = Literal["timing", "task", "assertion"]
+"""The parts of the composite score."""
+IntentKind = Literal["pause", "resume", "step", "take_over", "say", "give_back", "cancel"]
+"""What an operator may ask of a run."""
 ReviewAction = Literal["accept", "override", "fault", "note", "undo"]
 Mark = Literal["valid", "invalid", "suspicious"]
 LARGEST = 1e15
@@ -104,6 +109,11 @@ class EventBase(BaseModel):
 
     None in recordings.
     """
+
+
+def place_of(event: EventBase) -> dict[str, Any]:
+    """Return the fields that say where in which run an event is, for another one in its place."""
+    return event.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
 
 
 Texts = Annotated[list[str] | tuple[str, ...], Field(max_length=1000)]
@@ -730,7 +740,7 @@ class TaskScored(BaseModel):
     """
     asked_words: str = ""
     """The words of that message."""
-    kept_by: Literal["user", "turns", "agent"] | None = None
+    kept_by: KeptBy | None = None
     """Why the user never asked for it: could have, and ended (`user`), the turns were used up, or
     the agent failed.
     """
@@ -840,7 +850,7 @@ class ScorePart(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False, defer_build=True)
-    name: Literal["timing", "task", "assertion"]
+    name: PartName
     weight: Number
     value: Number | None = None
     left_out: bool = False

@@ -25,6 +25,7 @@ from bioeval_tui.record.events import (
     TaskScored,
     TranscriptScored,
     job_number,
+    place_of,
 )
 from bioeval_tui.record.state import PASSED, ConversationKey
 from bioeval_tui.statistics.means import exact_mean
@@ -411,8 +412,7 @@ def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
 
 def _no_verdict(talk: ConversationState) -> TranscriptScored:
     assert talk.score is not None
-    fields = talk.score.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
-    return TranscriptScored(**fields, judge="people")
+    return TranscriptScored(**place_of(talk.score), judge="people")
 
 
 def _cleaned(entry: Reviewed) -> Reviewed:

@@ -19,7 +19,7 @@ from bioeval_tui.base.printed import Fields
 from bioeval_tui.base.text import plural
 from bioeval_tui.peers.prices import FILE_NAME, Price
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.events import AnswersUnused, TranscriptScored
+from bioeval_tui.record.events import AnswersUnused, TranscriptScored, place_of
 from bioeval_tui.record.participants import Peer, name_parts
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import ConversationState, TokenCounts
@@ -164,8 +164,7 @@ def _unused_answers(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
     if listed or not failed:
         return listed
     last, count = failed[-1], len(failed)
-    common = last.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
-    return [AnswersUnused(**common, peer=peer, answers=count, uncounted=count)]
+    return [AnswersUnused(**place_of(last), peer=peer, answers=count, uncounted=count)]
 
 
 def _agent(run: RecordedRun, answers: Asked) -> PeerCost:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.record import events, score
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.events import Control, EndReason, Fault, RunStatus
+from bioeval_tui.record.events import Control, EndReason, Fault, PartName, RunStatus
 from bioeval_tui.record.participants import Peer
 from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.reviews import REVIEWED
@@ -181,7 +181,7 @@ class ConversationDocument(_Published):
     """The scores from the file of an imported conversation."""
     reason: str
     """Why there is no score, or a note on the score."""
-    parts: dict[Literal["timing", "task", "assertion"], PartResult]
+    parts: dict[PartName, PartResult]
     penalty: float | None
     failures: int
     """The number of failed requests that count against the agent."""

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal, dataclass_transform
 from bioeval_tui.record.condition_names import Condition, published_title
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.events import KeptBy
     from bioeval_tui.record.score import Needed
     from bioeval_tui.statistics.estimates import Counted
     from bioeval_tui.statistics.intervals import Interval
     from bioeval_tui.statistics.paired_differences import Difference
+    from bioeval_tui.statistics.planning import Decision
 
 Outcome = Literal[
     "not_started", "unfinished", "cancelled", "not_run",
@@ -707,7 +709,7 @@ class NotScored(Finding):
 class NeverAsked(Finding):
     """A task that the user never asked for, and what kept the user from it."""
 
-    kept_by: Literal["user", "turns", "agent"]
+    kept_by: KeptBy
 
 
 class UserErred(Finding):
@@ -1510,7 +1512,7 @@ class StopDecision(Finding):
     left_out: int
     interval: Interval | None
     """None without a round."""
-    decision: Literal["undecided", "above", "below"]
+    decision: Decision
     bar: float
     conditions: tuple[Condition, ...]
     jobs: tuple[str, ...]

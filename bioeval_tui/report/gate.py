@@ -55,6 +55,7 @@ from bioeval_tui.report.summary import (
     why_unmeasured,
 )
 from bioeval_tui.report.users import user_means
+from bioeval_tui.report.words import SIGNS
 from bioeval_tui.statistics.estimates import (
     Counted,
     Sample,
@@ -652,9 +653,6 @@ def _status(value: float | None, bar: float) -> Status:
     if reaches(value, bar):
         return "passed"
     return "failed"
-
-
-SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -409,11 +409,6 @@ class RunResult(RecordedRun):
         return ""
 
     @property
-    def gave_facts(self) -> bool:
-        """Whether the user gave the agent a fact where facts were supplied."""
-        return any(talk.facts for talk in self.conversations_with_facts)
-
-    @property
     def concurrency(self) -> str:
         """How many conversations ran at a time, in words; unknown for an imported run."""
         if self.started.source is not None:

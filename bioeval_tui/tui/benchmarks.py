@@ -72,15 +72,13 @@ class _Page(TranscriptMarkdown):
         yield from segments
 
 
+_PROSE = ("prose--heading", "prose--code", "prose--rule", "prose--link")
+
+
 class Prose(Static):
     """Shows one text."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "prose--heading",
-        "prose--code",
-        "prose--rule",
-        "prose--link",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {*_PROSE}
     DEFAULT_CSS = """
     Prose {
         height: auto;
@@ -120,10 +118,7 @@ class Prose(Static):
     def _styles_by_name(self) -> dict[str, Style]:
         heading, code, rule, link = (
             Style(color=style.color, bold=style.bold, underline=style.underline)
-            for style in map(
-                self.get_component_rich_style,
-                ("prose--heading", "prose--code", "prose--rule", "prose--link"),
-            )
+            for style in map(self.get_component_rich_style, _PROSE)
         )
         quoted = Style(italic=True)
         return markdown_styles(

@@ -11,12 +11,13 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 from bioeval_tui.base.text import clean
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition
+from bioeval_tui.record.events import IntentKind
 
-INTENTS = ("pause", "resume", "step", "take_over", "say", "give_back", "cancel")
+INTENTS: tuple[IntentKind, ...] = get_args(IntentKind)
 """The kinds of intents that a run carries out."""
 
 

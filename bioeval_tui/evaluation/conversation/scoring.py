@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Literal
+from typing import Any
 
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.base.text import clean, clean_line, shorten
@@ -37,6 +37,7 @@ from bioeval_tui.record.events import (
     EndReason,
     EvidenceQuoted,
     Fault,
+    KeptBy,
     ScorePart,
     TaskScored,
 )
@@ -319,7 +320,7 @@ def _one_line(text: str) -> str:
     return " ".join(clean(text).split())
 
 
-def _obstacle(view: JudgeView, held: Held) -> Literal["user", "turns", "agent"] | None:
+def _obstacle(view: JudgeView, held: Held) -> KeptBy | None:
     """Return why a task was never asked for; None if its score counts all the same, as
     published.
     """

@@ -17,7 +17,7 @@ from bioeval_tui.record.runs import new_run_ids
 
 if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
-    from bioeval_tui.record.events import RunEvent
+    from bioeval_tui.record.events import IntentKind, RunEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,6 @@ def spec_of(request: RunRequest, runs_dir: Path) -> EngineSpec:
         batch_id=ids[0] if len(ids) > 1 else None,
         **request.values(),
     )
-
-
-IntentKind = Literal["pause", "resume", "step", "take_over", "say", "give_back", "cancel"]
 
 
 @dataclass(frozen=True, slots=True)

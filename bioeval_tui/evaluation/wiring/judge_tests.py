@@ -50,6 +50,8 @@ CONTROLLED = 5
 once.
 """
 
+AskedKind = Literal["unchanged", "change", "control"]
+
 
 @dataclass(frozen=True, slots=True)
 class JudgeAsked:
@@ -57,7 +59,7 @@ class JudgeAsked:
     conversation.
     """
 
-    kind: Literal["unchanged", "change", "control"]
+    kind: AskedKind
     change: str
     """The name of the change or control."""
     cluster: str
@@ -259,7 +261,7 @@ class JudgeTester(Rescorer):
         view = self.view_of(conversation)
         if change is not None and not change.applies(view):
             return [], ""
-        kind: Literal["unchanged", "change", "control"] = "unchanged"
+        kind: AskedKind = "unchanged"
         name, shown = UNCHANGED, view
         about: frozenset[int] | None = None
         is_reverse = False

@@ -169,9 +169,6 @@ def _escaped_start(line: str) -> str:
     return _STARTS.sub(lambda found: f"&#{ord(found[0][0])};{found[0][1:]}", line)
 
 
-_SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
-
-
 def write_runs(runs: Sequence[RunResult], asked: Asked) -> Iterator[str]:
     """Yield the report of these runs in pieces, one for each trial: no two are in memory."""
     for lines in _parts(runs):
@@ -218,7 +215,7 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
                 job += f" · {check.model}"
             rows.append(
                 [
-                    _SIGNS[check.status],
+                    words.SIGNS[check.status],
                     escape(job),
                     check.condition or "both",
                     escape(check.rule),

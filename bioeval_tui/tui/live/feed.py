@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 from bioeval_tui.base.errors import BioevalError
-from bioeval_tui.evaluation.engine.interface import Intent, IntentKind
+from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.tui.live.heads_view import LinkState
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.evaluation.engine.interface import Opener, RunView
     from bioeval_tui.record.condition_names import Condition
-    from bioeval_tui.record.events import RunEvent
+    from bioeval_tui.record.events import IntentKind, RunEvent
     from bioeval_tui.record.state import Change, ConversationKey, ConversationState, RunState
     from bioeval_tui.tui.data.large_runs import LargeRun
 

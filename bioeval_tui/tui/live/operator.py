@@ -12,8 +12,8 @@ from bioeval_tui.tui.live.heads_view import LinkState, operator_has
 from bioeval_tui.tui.shared.line_widgets import AskLine
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.engine.interface import IntentKind
     from bioeval_tui.record.condition_names import Condition
+    from bioeval_tui.record.events import IntentKind
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.live.feed import Watched
 

@@ -16,7 +16,7 @@ from bioeval_tui.base.widths import padded
 from bioeval_tui.report import rows as report_rows, words
 from bioeval_tui.report.messages import plain
 from bioeval_tui.report.run import reason_of, why_not_asked
-from bioeval_tui.report.sentences import shared_words
+from bioeval_tui.report.sentences import FAILED, PARTS, shared_words
 from bioeval_tui.tui.live import panels
 from bioeval_tui.tui.shared.cells import (
     Cell,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from textual.content import Content
 
     from bioeval_tui.record.condition_names import Condition
-    from bioeval_tui.record.events import Fault
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.report.answer import Answer
     from bioeval_tui.report.findings import Shared
@@ -46,7 +45,6 @@ SIGNS: dict[str, tuple[str, Tone]] = {
     "task": ("═", "busy"),
     "assertion": ("━", "good"),
 }
-WORDS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 PENALTY_SIGN, REST_SIGN = "╌", "·"
 
 
@@ -107,12 +105,12 @@ def legend(conversation: ConversationResult) -> list[list[Cell]]:
     for part in conversation.parts:
         sign, tone = SIGNS[part.name]
         if part.left_out:
-            entries.append([Cell(f"{WORDS[part.name]} left out", "quiet")])
+            entries.append([Cell(f"{PARTS[part.name]} left out", "quiet")])
         elif part.value is None:
-            entries.append([Cell(f"{WORDS[part.name]} not measured", "warn")])
+            entries.append([Cell(f"{PARTS[part.name]} not measured", "warn")])
         else:
             points = f"{number(part.value * part.weight)} of {part.weight:g}"
-            entries.append([Cell(sign * 2, tone), Cell(f" {WORDS[part.name]} {points}")])
+            entries.append([Cell(sign * 2, tone), Cell(f" {PARTS[part.name]} {points}")])
     parts, penalty = shares(conversation), conversation.penalty
     most = sum(share.weight for share in parts)
     if conversation.score is not None and most:
@@ -837,16 +835,8 @@ def faults(result: RunResult) -> str:
     """Return in how many conversations each broke down, as the recording says; empty if none
     did.
     """
-    counts = Counter(talk.fault for talk in result.conversations)
-    peers: tuple[Fault, ...] = (
-        "agent",
-        "evaluator",
-        "judge",
-        "infrastructure",
-        "unclear",
-        "program",
-    )
-    listed = [f"{peer} {counts[peer]}" for peer in peers if counts[peer]]
+    counts = Counter[str | None](talk.fault for talk in result.conversations)
+    listed = [f"{peer} {counts[peer]}" for peer in FAILED if counts[peer]]
     if listed:
         return f"broke down, by conversation: {' · '.join(listed)}"
     return ""

@@ -16,6 +16,7 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from bioeval_tui.record.events import KeptBy
 from bioeval_tui.record.score import Needed
 from bioeval_tui.report import findings as of, next_steps, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Finding
@@ -24,6 +25,7 @@ from bioeval_tui.report.sentences import has_scores, interval_words, sentence, s
 from bioeval_tui.statistics.estimates import Counted, Sample, estimate, summarise
 from bioeval_tui.statistics.intervals import Interval
 from bioeval_tui.statistics.paired_differences import Difference, difference, differences
+from bioeval_tui.statistics.planning import Decision
 from bioeval_tui.statistics.ranks import AgentRank
 
 WITHOUT, WITH = of.Side("withheld", "without the facts"), of.Side("supplied", "with the facts")
@@ -1011,6 +1013,8 @@ def test_every_type_of_data_belongs_to_a_finding() -> None:
         "Difference": Difference,
         "Counted": Counted,
         "Needed": Needed,
+        "KeptBy": KeptBy,
+        "Decision": Decision,
     }
     while pending:
         one = pending.pop()
