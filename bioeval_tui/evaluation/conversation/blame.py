@@ -32,6 +32,19 @@ class BlamedEnding(Ending):
         """What is recorded of it, as fields of `ConversationEnded`."""
         return {name: getattr(self, name) for name in Ending.model_fields}
 
+    def after(self, first: BlamedEnding) -> BlamedEnding:
+        """Return how a conversation ended that was held again after `first`, which broke."""
+        ending = self
+        if ending.never_held:
+            where = f"the connection to the agent broke at message {first.broken_at}"
+            detail = f"{where}, and when it was held again: {ending.detail}"
+            ending = ending.model_copy(update={"detail": detail})
+        if ending.broken_at and ending.broken_at != first.broken_at:
+            where = f"at message {first.broken_at}, then at message {ending.broken_at}"
+            detail = f"the connection to the agent broke twice, {where}: {ending.detail}"
+            ending = BlamedEnding(reason="cancelled", fault="unclear", detail=detail)
+        return ending
+
 
 @dataclass(frozen=True, slots=True)
 class Blame:

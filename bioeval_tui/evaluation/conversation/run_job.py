@@ -32,7 +32,7 @@ from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, Conversa
 from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
 from bioeval_tui.evaluation.conversation.sessions import APART, OverheardAgent, Session
 from bioeval_tui.evaluation.conversation.standstill import LONG_S, Gap
-from bioeval_tui.evaluation.conversation.turns import Dialogue
+from bioeval_tui.evaluation.conversation.turns import Dialogue, until_over
 from bioeval_tui.jobs.filling import has_placeholders
 from bioeval_tui.jobs.loading import job_snapshot
 from bioeval_tui.jobs.models import (
@@ -611,11 +611,9 @@ class JobRun:
                     detail=conversation.session.mixed,
                     ways=APART,
                 )
-            if ending.never_held and before is not None:
-                where = f"the connection to the agent broke at message {before.broken_at}"
-                detail = f"{where}, and when it was held again: {ending.detail}"
-                ending = ending.model_copy(update={"detail": detail})
-            if ending.broken_at and before is None:
+            if before is not None:
+                ending = ending.after(before)
+            elif ending.broken_at:
                 why_not = self.parts.may_begin()
                 if why_not is None:
                     return ending
@@ -623,10 +621,6 @@ class JobRun:
                 ending = BlamedEnding(
                     reason="cancelled", detail=f"{ending.detail}; not held again: {why_not}"
                 )
-            if ending.broken_at and before is not None and ending.broken_at != before.broken_at:
-                where = f"at message {before.broken_at}, then at message {ending.broken_at}"
-                detail = f"the connection to the agent broke twice, {where}: {ending.detail}"
-                ending = BlamedEnding(reason="cancelled", fault="unclear", detail=detail)
             event = emitter.emit(
                 events.ConversationEnded,
                 **ending.recorded,
@@ -655,12 +649,7 @@ class JobRun:
         self.control.register(condition, task)
         if control.cancelled and not record.cancelled:
             task.cancel()
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            task.cancel()
-            await asyncio.wait({task})
-            raise
+        await until_over(task)
         if task.cancelled():
             record.cancelled = True
             return BlamedEnding(reason="cancelled", detail="cancelled by the operator")

@@ -100,6 +100,16 @@ class LateFacts:
         return frozenset(number for number, times in self._asked.items() if times < TIMES_ASKED)
 
 
+async def until_over(task: asyncio.Task[Any]) -> None:
+    """Wait for the end of a task, whatever it is; who cancels the waiting cancels the task, too."""
+    try:
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.cancel()
+        await asyncio.wait({task})
+        raise
+
+
 class Dialogue:
     """The turns of one conversation."""
 
@@ -604,11 +614,6 @@ class Dialogue:
         current = asyncio.current_task()
         if current is not None and current.cancelling():
             task.cancel()
-        try:
-            await asyncio.wait({task})
-        except asyncio.CancelledError:
-            task.cancel()
-            await asyncio.wait({task})
-            raise
+        await until_over(task)
         if not task.cancelled():
             task.result()
