@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
@@ -428,31 +428,16 @@ async def report_rows(
                 continue
             if loaded.unread != unreadable:
                 # it may be half written, so there is a second look
-                seen, unreadable = (
-                    (),
-                    loaded.unread,
-                )
+                seen, unreadable = (), loaded.unread
             else:
                 seen, reported = written, False
             if unread is not None:
                 unread.clear()
                 if loaded.unread:
                     unread.append(masked(loaded.unread_words))
-            places: Counter[tuple[str, ...]] = Counter()
-            for one in loaded.results:
-                outcome = one.outcome
-                if one.at == datetime.max:
-                    continue
-                task_id = outcome.task_id
-                said = outcome.created_words if isinstance(outcome, TaskReport) else outcome.reason
-                # Several runs of a batch may have left no file: they differ only in their number.
-                same = (task_id, outcome.submission_path, said, one.batch)
-                places[same] += 1
-                known = (*same, str(places[same]))
-                if known in shown:
-                    continue
-                shown.add(known)
+            for one in _not_shown(loaded.results, shown):
                 on_reading((len(shown), len(loaded.results)))
+                task_id = one.outcome.task_id
                 if task_id not in boards:
                     boards[task_id] = await asyncio.to_thread(grading.leaderboard, task_id)
                     domains[task_id] = await asyncio.to_thread(grading.domain, task_id)
@@ -462,6 +447,23 @@ async def report_rows(
             reported = True
             yield None
         await asyncio.sleep(WATCH_S)
+
+
+def _not_shown(results: Sequence[Graded], shown: set[tuple[str, ...]]) -> Iterator[Graded]:
+    """Yield the results that are not in `shown`, and add them there."""
+    places: Counter[tuple[str, ...]] = Counter()
+    for one in results:
+        outcome = one.outcome
+        if one.at == datetime.max:  # it is graded now
+            continue
+        said = outcome.created_words if isinstance(outcome, TaskReport) else outcome.reason
+        # Several runs of a batch may have left no file: they differ only in their number.
+        same = (outcome.task_id, outcome.submission_path, said, one.batch)
+        places[same] += 1
+        known = (*same, str(places[same]))
+        if known not in shown:
+            shown.add(known)
+            yield one
 
 
 def _stamp(paths: Sequence[Path]) -> tuple[Written, bool]:
