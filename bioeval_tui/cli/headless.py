@@ -25,6 +25,7 @@ from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.engine.event_loop import drop_batch, run_fairly
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring.cluster import OnCluster, on_cluster
+from bioeval_tui.evaluation.wiring.endpoints import sent_to_words
 from bioeval_tui.evaluation.wiring.estimate import estimate_batch
 from bioeval_tui.evaluation.wiring.resuming import rerun_offer
 from bioeval_tui.evaluation.wiring.start import (
@@ -144,7 +145,7 @@ def open_progress(wanted: bool, hosts: Sequence[str], conversations: int) -> Sho
     """
     if not wanted:
         return lambda state, event, change: None
-    first = masked(f"transcripts are sent to: {', '.join(hosts)}")
+    first = sent_to_words(hosts)
     if _is_notebook():
         return NotebookProgress(first, conversations).show
     console = plain_console(stderr=True)

@@ -29,6 +29,7 @@ from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.evaluation.conversation.call_counts import Calls, total_calls
 from bioeval_tui.evaluation.conversation.sentinels import sentinel_contents
 from bioeval_tui.evaluation.engine.attach import sender_name
+from bioeval_tui.evaluation.wiring.endpoints import sent_to_words
 from bioeval_tui.evaluation.wiring.judge_tests import (
     CHANGES,
     CONTROLLED,
@@ -268,7 +269,7 @@ def _changed_assertions(run: RunResult) -> list[PrintedAssertionChanged]:
 
 def _say_hosts(judges: Sequence[Rescorer]) -> None:
     if hosts := dict.fromkeys(chain.from_iterable(judge.hosts for judge in judges)):
-        say(masked(f"transcripts are sent to: {', '.join(hosts)}"), err=True)
+        say(sent_to_words(hosts), err=True)
 
 
 class PrintedSentinels(TypedDict):

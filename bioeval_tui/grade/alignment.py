@@ -403,11 +403,16 @@ def refuse_undefined(metric: Metric, score_of_answers: Callable[[], Any], where:
         except (ArithmeticError, LookupError, TypeError, ValueError):
             return  # a plug-in's metric, whose predictions are of another kind than its truths
     if is_undefined:
-        raise NotMeasuredError(
-            f"the answers don't match the grader: {metric.title or metric.name} is undefined for"
-            f" their {where}, even for a perfect prediction (one class, constant values or nothing"
-            " to compare), so no file can have a score"
+        raise mismatch(
+            f"{metric.title or metric.name} is undefined for their {where}, even for a perfect"
+            " prediction (one class, constant values or nothing to compare), so no file can have a"
+            " score"
         )
+
+
+def mismatch(why: str) -> NotMeasuredError:
+    """Return the error of answers that do not have what the task's grader needs."""
+    return NotMeasuredError(f"the answers don't match the grader: {why}")
 
 
 def invalid(problems: list[Problem]) -> InvalidSubmissionError:

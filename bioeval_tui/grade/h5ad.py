@@ -472,7 +472,7 @@ class H5adScorer:
         except (InvalidSubmissionError, OSError) as error:
             raise NotMeasuredError(f"the answers cannot be read: {error}") from None
         if element is None:
-            raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
+            raise alignment.mismatch(problems[0].message)
         self.true = element
         self._scored: tuple[Path | None, Any] = None, None
         # A column of `obs` is small, and has one dimension: it is scored at once.
@@ -492,7 +492,7 @@ class H5adScorer:
             return self.true.values
         values, problems = self._column(self.true.values)
         if problems:
-            raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
+            raise alignment.mismatch(problems[0].message)
         return values
 
     def coverage(self, path: Path) -> alignment.Coverage:

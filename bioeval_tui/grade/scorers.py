@@ -233,7 +233,7 @@ class CsvScorer:
         if not problems:
             problems = _problems_of_ids(answers[spec.id], spec.id)
         if problems:
-            raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
+            raise alignment.mismatch(problems[0].message)
         self.ids = alignment.as_index(answers[spec.id])
         self.truths = [self._truth(answers[name], name) for name in spec.targets]
         self.true = [spec.metric.ready(truth) for truth in self.truths]
@@ -248,7 +248,7 @@ class CsvScorer:
     def _numbers(self, column: pd.Series, name: str) -> NDArray[np.float64]:
         values, problems = alignment.numbers(column, name)
         if values is None:
-            raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
+            raise alignment.mismatch(problems[0].message)
         return values
 
     def _refuse_undefined(self, function: Callable[..., Any], true: Any, name: str) -> None:
@@ -270,7 +270,7 @@ class CsvScorer:
         if kind == "label":
             values, problems = alignment.labels(column, name)
             if values is None:
-                raise NotMeasuredError(f"the answers don't match the grader: {problems[0].message}")
+                raise alignment.mismatch(problems[0].message)
             return values.to_numpy()
         floats = self._numbers(column, name)
         if kind == "probability" and not np.isin(floats, (0.0, 1.0)).all():

@@ -269,6 +269,7 @@ IDLE_S = 15.0
 SENTENCES = 30
 """Maximum number of messages a minute on stderr."""
 WRONG_LINK = "Invalid link. Open the one that `bioeval-tui serve` printed."
+OTHER_SITE = "Requests from other sites are not allowed."
 FULL = "Too many sessions are open. Close a tab and reload this page."
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -325,13 +326,13 @@ class Server:
             return _refusal(421, "Unknown host name.")
         origin = request.headers.get("Origin")
         if origin is not None and not same_origin(origin, hosts[0]):
-            return _refusal(403, "Requests from other sites are not allowed.")
+            return _refusal(403, OTHER_SITE)
         site = request.headers.get("Sec-Fetch-Site", "none")
         if (
             site in ("cross-site", "same-site")
             and request.headers.get("Sec-Fetch-Dest") != "document"
         ):
-            return _refusal(403, "Requests from other sites are not allowed.")
+            return _refusal(403, OTHER_SITE)
         try:
             return await handler(request)
         except web.HTTPException as error:
@@ -379,7 +380,7 @@ class Server:
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers:
-            return _refusal(403, "Requests from other sites are not allowed.")
+            return _refusal(403, OTHER_SITE)
         if refused := self._refused(admitted=self.access.redeem(request.match_info["ticket"])):
             return refused
         tab = web.WebSocketResponse(

@@ -8,7 +8,7 @@ combination.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
@@ -18,13 +18,34 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import OPENAI_URL, host_of
 from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Provider, RoleSettings, Secret, Settings, env_file_hint
-from bioeval_tui.jobs.models import Api, EvaluatorConfig, ScorerConfig, TargetConfig
+from bioeval_tui.jobs.models import (
+    Api,
+    EvaluationJob,
+    EvaluatorConfig,
+    ScorerConfig,
+    TargetConfig,
+)
+from bioeval_tui.record.masking import masked
 
 ModelRole = Literal["evaluator", "judge"]
 _ENDINGS = ("_API_KEY", "_TOKEN")
 """The suffix of variables with keys; the same prefix with `_BASE_URL` names the host that the key
 is for.
 """
+
+
+def require_local(job: EvaluationJob, hosts: Collection[str]) -> None:
+    """Raise `UsageError` if a sensitive job's transcripts would be sent to another machine."""
+    if job.sensitive and not all(map(is_loopback, hosts)):
+        raise UsageError(
+            f"the job is sensitive, but its transcripts would be sent to {', '.join(hosts)}; only"
+            " loopback is allowed"
+        )
+
+
+def sent_to_words(hosts: Iterable[str]) -> str:
+    """Return who receives transcripts, as this process may show it."""
+    return masked(f"transcripts are sent to: {', '.join(hosts)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,6 @@ from typing import Any
 from bioeval_tui import plugins
 from bioeval_tui.base.credentials import strip_credentials
 from bioeval_tui.base.errors import Problem, UsageError
-from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings, plain_environment
 from bioeval_tui.base.text import clean_line, listed
 from bioeval_tui.evaluation.conversation.control import Control
@@ -32,6 +31,7 @@ from bioeval_tui.evaluation.wiring import graphs, records
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.evaluation.wiring.endpoints import require_local
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.participants import given_models
 from bioeval_tui.evaluation.wiring.placebo import control_problem, unused_placebo
@@ -171,11 +171,7 @@ def assemble(
     """
     job, hosts = plan.job, makers.hosts()
     graphs.require_name(spec.graph)
-    if job.sensitive and not all(map(is_loopback, hosts)):
-        raise UsageError(
-            f"the job is sensitive, but its transcripts would be sent to {', '.join(hosts)}; only"
-            " loopback is allowed"
-        )
+    require_local(job, hosts)
     if job.evaluator.kind == HUMAN and not spec.plays:
         raise UsageError(
             "a person as evaluator needs a person at the keyboard: run it in a terminal, not"

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bioeval_tui.base.errors import JobError, UsageError
-from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.evaluation.conversation import exam
@@ -27,6 +26,7 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.recheck import CheckedAgain, check_again
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import Cases
+from bioeval_tui.evaluation.wiring.endpoints import require_local
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import is_examined
 from bioeval_tui.jobs.loading import job_snapshot, load_job, recorded_job
@@ -215,11 +215,7 @@ class Rescorer:
             if self.job.scorer.kind == "llm":
                 agent, user = state.agent_model or "", state.user_model
                 self.judge_family = family_note(self._makers.judge_identity(), agent, user)
-        if self.job.sensitive and not all(map(is_loopback, self.hosts)):
-            raise UsageError(
-                "the job is sensitive, but its transcripts would be sent to"
-                f" {', '.join(self.hosts)}; only loopback is allowed"
-            )
+        require_local(self.job, self.hosts)
 
     def _recorded(self, case: Case | None) -> EvaluationJob:
         """Return the job that a conversation was held with, filled in for its case."""

@@ -25,6 +25,7 @@ from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
 from bioeval_tui.evaluation.engine.event_loop import run_fairly, stopping_at_signals
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.engine.processes import make_folder, start_engine
+from bioeval_tui.evaluation.wiring.endpoints import sent_to_words
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.evaluation.wiring.resuming import prepare_resumed
 from bioeval_tui.peers.spending import CallBudget
@@ -213,7 +214,7 @@ def said_before(prepared: Sequence[PreparedRun]) -> list[str]:
     told += [masked(run.plan.judge_family) for run in prepared]
     sentences = list(dict.fromkeys(filter(None, told)))
     if hosts:
-        sentences.insert(0, masked(f"transcripts are sent to: {', '.join(hosts)}"))
+        sentences.insert(0, sent_to_words(hosts))
     servers = dict.fromkeys(run.plan.fhir for run in prepared if run.plan.fhir)
     return [*sentences, *(masked(f"FHIR server: {server}") for server in servers)]
 
