@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -374,6 +374,25 @@ def build_schemas() -> None:
             found.rebuild(raise_errors=False)
 
 
+def hold_one(evaluate: Callable[..., object], job: str) -> None:
+    """Hold a job's conversations: the patterns and tables of words that are made when they are
+    first used are a third of what a fork that runs a short job would do.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "job.yml")
+        file.write_text(job, encoding="utf-8")
+        before = os.environ.get("BIOEVAL_DATA_DIR")
+        os.environ["BIOEVAL_DATA_DIR"] = folder
+        evaluate(file, agent=_answer, graph="none", progress=False)
+        os.environ["BIOEVAL_DATA_DIR"] = before or ""
+    assert threading.active_count() == 1, "a fork has none of the threads"
+
+
+def _answer(message: str) -> str:
+    """Answer as an agent that knows nothing, but asks."""
+    return "In which time zone are you?" if "remind" in message.lower() else "Done."
+
+
 def ask_in_place() -> None:
     """Have forks ask for a fork, too, where commands start the sample agent or a template of
     grading workers.
@@ -400,36 +419,62 @@ def ask_in_place() -> None:
 def _serve(address: str) -> list[str]:
     """Fork for each connection; return the arguments in the process that is to work, with its files
     and environment.
+
+    One fork for each: it copies the tables of all of this process's memory, which takes as long as
+    many a command.
     """
     ready = address + "-ready"
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(ready)
     listening.listen(64)
     Path(ready).rename(address)
-    signal.signal(signal.SIGCHLD, _reap)
+    ended, has_ended = os.pipe()
+    for descriptor in (ended, has_ended):
+        os.set_blocking(descriptor, False)
+    signal.set_wakeup_fd(has_ended, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    told: dict[int, socket.socket] = {}  # who waits for which child
+    tied: dict[socket.socket, int] = {}  # who takes a child along when it ends
     while True:
+        watched: list[Any] = [listening, ended, *tied]
+        readable = select.select(watched, [], [])[0]
+        for connection in tied.keys() & {*readable}:
+            os.kill(tied.pop(connection), signal.SIGTERM)
+        if ended in readable:
+            os.read(ended, 4096)
+            for child, code in _ended_children():
+                connection = told.pop(child)
+                tied.pop(connection, None)
+                with connection, suppress(OSError):  # nobody waits for it any more
+                    connection.sendall(str(code).encode())
+        if listening not in readable:
+            continue
         connection, _ = listening.accept()
-        if os.fork():
+        descriptors: list[int] = []
+        try:
+            size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
+            with connection.makefile("rb") as file:
+                asked: dict[str, Any] = json.loads(file.read(int.from_bytes(size, "big")))
+        except (OSError, ValueError):  # it ended before it had asked
+            for descriptor in descriptors:
+                os.close(descriptor)
             connection.close()
             continue
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        listening.close()
-        size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
-        with connection.makefile("rb") as file:
-            asked: dict[str, Any] = json.loads(file.read(int.from_bytes(size, "big")))
         if child := os.fork():
             for descriptor in descriptors:
                 os.close(descriptor)
-            connection.sendall(f"{child:16}".encode())
-            if asked.get("tied") and hasattr(os, "pidfd_open"):
-                ended = os.pidfd_open(child)
-                if ended not in select.select([connection, ended], [], [])[0]:
-                    os.kill(child, signal.SIGTERM)
-            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-            with suppress(OSError):  # nobody waits for it any more
-                connection.sendall(str(code).encode())
-            os._exit(0)
-        connection.close()
+            told[child] = connection
+            if asked.get("tied"):
+                tied[connection] = child
+            with suppress(OSError):
+                connection.sendall(f"{child:16}".encode())
+            continue
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for one in (listening, connection, *told.values()):
+            one.close()
+        os.close(ended)
+        os.close(has_ended)
         for number, descriptor in enumerate(descriptors):
             os.dup2(descriptor, number)
             os.close(descriptor)
@@ -445,6 +490,16 @@ def _serve(address: str) -> list[str]:
         return list(asked["arguments"])
 
 
+def _ended_children() -> Iterator[tuple[int, int]]:
+    """Give each child that has ended, with its exit code."""
+    with suppress(ChildProcessError):
+        while True:
+            child, status = os.waitpid(-1, os.WNOHANG)
+            if not child:
+                return
+            yield child, os.waitstatus_to_exitcode(status)
+
+
 def _open_streams() -> None:
     """Open the standard streams anew, as Python does when it starts: those on a terminal have lines
     and cannot be sought in.
@@ -455,15 +510,6 @@ def _open_streams() -> None:
         stream = open(number, mode, 1, before.encoding, before.errors, closefd=False)  # noqa: SIM115
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
-
-
-def _reap(number: int, frame: object) -> None:
-    """Take note of the children that have ended."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
 
 
 if __name__ == "__main__":
@@ -497,9 +543,10 @@ if __name__ == "__main__":
         sys.argv[1:] = ["template"]
         run_to_end(worker.main)
     else:
-        from bioeval_tui import plugins
+        from bioeval_tui import library, plugins
         from bioeval_tui.base import isolation
         from bioeval_tui.cli import main
+        from bioeval_tui.jobs import template
 
         isolation.is_program = True
         for name in (
@@ -520,6 +567,7 @@ if __name__ == "__main__":
         ask_in_place()
         build_schemas()
         plugins.names("agents")  # reads the metadata of all packages
+        hold_one(library.evaluate, template.job_text(template.Answers(offline=True)))
         gc.freeze()
         sys.argv[1:] = _serve(sys.argv[1])
         run_to_end(main.main)
