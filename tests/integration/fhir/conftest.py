@@ -40,13 +40,13 @@ def running(*options: str) -> Iterator[str]:
         script.stdin.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def base() -> Iterator[str]:
     with running() as url:
         yield url
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def guarded() -> Iterator[str]:
     """One that answers only requests with the token."""
     with running("--token", TOKEN) as url:

@@ -70,13 +70,17 @@ task = Task(
     scorer=[includes(), third(), several()],
     epochs=2,
 )
+written = []
 for kind in ("eval", "json"):
     model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
     (log,) = eval(
         task, model=model, log_dir=sys.argv[1], log_format=kind, display="none", max_samples=1
     )
     assert log.status == "success", log.error
+    written.append(log.location)
+sys.argv[1:] = written
 '''
+"""Writes a log of each kind to a folder, and names both to what follows in the same process."""
 READ = """
 import json, sys
 from inspect_ai.log import read_eval_log
@@ -109,31 +113,23 @@ for log in map(read_eval_log, sys.argv[1:]):
 """
 
 
-def inspect(script: str, folder: Path, *arguments: str) -> str:
+def inspect(script: str, folder: Path, *arguments: str) -> list[dict[str, Any]]:
+    """Return what a script that ends with `READ` prints: what inspect_ai finds in each log."""
     done = subprocess.run(
         [python(), "-c", script, *arguments], capture_output=True, text=True, timeout=300,
         env={**os.environ, "HOME": str(folder), "INSPECT_LOG_LEVEL": "warning"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
-def read(folder: Path, *logs: Path) -> list[dict[str, Any]]:
-    """Return what inspect_ai finds in each log."""
-    return [
-        json.loads(line)
-        for line in inspect(READ, folder, *map(str, logs)).splitlines()[-len(logs) :]
-    ]
+    return [json.loads(line) for line in done.stdout.splitlines()[-2:]]
 
 
 def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_export(
     tmp_path: Path,
 ) -> None:
-    inspect(WRITE, tmp_path, str(tmp_path / "logs"))
+    told = inspect(WRITE + READ, tmp_path, str(tmp_path / "logs"))
     logs = [next((tmp_path / "logs").glob(f"*.{kind}")) for kind in ("eval", "json")]
-    told = read(tmp_path, *logs)
     exported = [imported_and_exported(*pair, tmp_path) for pair in zip(logs, told, strict=True)]
-    assert read(tmp_path, *exported) == told
+    assert inspect(READ, tmp_path, *map(str, exported)) == told
 
 
 def imported_and_exported(log: Path, told: dict[str, Any], folder: Path) -> Path:
