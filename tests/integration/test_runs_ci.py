@@ -230,6 +230,14 @@ def test_withheld(bioeval):
 """,
             encoding="utf-8",
         )
+        # test_working_folder.py has the plug-in start the program itself.
+        program = tmp_path / "bioeval-tui"
+        program.write_text(stand_in())
+        program.chmod(0o755)
+        (tmp_path / "conftest.py").write_text(
+            "from bioeval_tui import pytest_plugin\n"
+            f"vars(pytest_plugin)['program_command'] = lambda *words: [{str(program)!r}, *words]\n"
+        )
         (tmp_path / "pytest.ini").write_text(
             "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
         )
