@@ -28,9 +28,9 @@ ANSWERS = "id,y\n" + "".join(f"r{n},{n % 2}\n" for n in range(40))
 GOOD = """
 import numpy as np
 def grade(submission, answers):
-    merged = submission.merge(answers, on="id", suffixes=("", "_true"))
-    return float(np.mean((merged["y"] - merged["y_true"]) ** 2))
+    return float(np.mean((submission["y"].to_numpy() - answers["y"].to_numpy()) ** 2))
 """
+"""The rows are those of the answers, in their order: an interval calls it thousands of times."""
 STATE = """
 import locale, os, random, signal, sys, warnings
 import numpy as np, pandas as pd
