@@ -193,11 +193,20 @@ CODE = (
 )
 
 
+QUICK_CODE = """
+def grade(submission, answers):
+    known = dict(zip(answers.id, answers.y))
+    errors = [abs(y - known[row]) for row, y in zip(submission.id, submission.y)]
+    return sum(errors) / len(errors)
+"""
+"""As CODE, in a twentieth of the time: it is called thousands of times."""
+
+
 @pytest.mark.long
 def test_a_custom_grader_is_resampled_only_when_asked_and_agrees_with_its_metric(
     tasks: Any,
 ) -> None:
-    path = numbers(tasks, code=CODE)
+    path = numbers(tasks, code=QUICK_CODE)
     without, _ = sure(tasks, path)
     assert "only if you ask" in without.why_not
     found, _ = sure(tasks, path, call_code=True, time_limit_s=600.0)
