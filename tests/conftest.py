@@ -99,8 +99,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples property tests try, and make signals arrive.
 
-    Take SIGINT and SIGHUP as a terminal's programs do, though whoever started the tests ignores
-    them (`&`, `nohup`).
+    Take SIGINT, SIGQUIT and SIGHUP as a terminal's programs do, though whoever started the tests
+    ignores them (`&`, `nohup`).
 
     What is ignored stays ignored in every program that a test starts and then interrupts.
     """
@@ -116,6 +116,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGQUIT") and signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+        signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         # still no end of the tests, but not passed on
         signal.signal(signal.SIGHUP, lambda number, frame: None)
