@@ -32,7 +32,14 @@ from bioeval_tui.expressions.kotlin_types import (
     substitute,
     variables,
 )
-from bioeval_tui.expressions.scopes import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, find_property
+from bioeval_tui.expressions.scopes import (
+    CLOSED,
+    CONSTANTS,
+    RECORDS,
+    ROOTS,
+    TEXT_ENUMS,
+    find_property,
+)
 from bioeval_tui.expressions.signatures import (
     FUNCTIONS,
     METHODS,
@@ -106,29 +113,41 @@ class Names:
     receivers: tuple[Type, ...] = ()
     facts: Facts = field(default_factory=dict)
     labels: Mapping[str, int] = field(default_factory=dict)
+    closed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The only values of a name, where they are known."""
 
     def bind(self, added: Mapping[str, Type]) -> Names:
         """Return these names with new ones; smart casts of shadowed names are dropped."""
         facts = {
             key: kind for key, kind in self.facts.items() if key.partition(".")[0] not in added
         }
-        return Names({**self.types, **added}, self.receivers, facts, self.labels)
+        closed = {name: values for name, values in self.closed.items() if name not in added}
+        return replace(self, types={**self.types, **added}, facts=facts, closed=closed)
+
+    def close(self, name: str, values: tuple[str, ...]) -> Names:
+        """Return these names with the only values of one; nothing is known without any."""
+        if values and name:
+            return replace(self, closed={**self.closed, name: values})
+        return self
 
     def receiving(self, receiver: Type) -> Names:
         """Return these names with `this`."""
         facts = {key: kind for key, kind in self.facts.items() if key.partition(".")[0] != "this"}
-        return Names(
-            {**self.types, "this": receiver}, (receiver, *self.receivers), facts, self.labels
+        return replace(
+            self,
+            types={**self.types, "this": receiver},
+            receivers=(receiver, *self.receivers),
+            facts=facts,
         )
 
     def labelled(self, label: str, number: int) -> Names:
         """Return the names inside the lambda that is passed to the function `label`."""
-        return Names(self.types, self.receivers, self.facts, {**self.labels, label: number})
+        return replace(self, labels={**self.labels, label: number})
 
     def learn(self, facts: Facts) -> Names:
         """Return these names with the smart casts of a condition."""
         if facts:
-            return Names(self.types, self.receivers, {**self.facts, **facts}, self.labels)
+            return replace(self, facts={**self.facts, **facts})
         return self
 
 
@@ -190,6 +209,8 @@ class _Check:
         self.returns: dict[int, list[tuple[tree.Node, Type]]] = {}
         self.known_facts: dict[tuple[int, bool], dict[str, Type]] = {}
         self.of_null: dict[int, Signature] = {}
+        self.closed: dict[int, tuple[str, ...]] = {}
+        """The only values of a property that has been read, by the node."""
         self._steps = 0
 
     def infer(self, node: tree.Node, names: Names, expected: Type | None = None) -> Type:
@@ -297,6 +318,8 @@ class _Check:
                 node,
             )
         receiver = self.infer(target, names)
+        if (receiver.name, node.name) in CLOSED:
+            self.closed[id(node)] = CLOSED[receiver.name, node.name]
         key = stable_text(node)
         if key in names.facts:
             return names.facts[key]
@@ -418,10 +441,13 @@ class _Check:
         right = self.infer(node.right, names)
         if symbol in ("==", "!=", "===", "!=="):
             self.equality(node, left, right)
+            self.may_be(node.left, left, [node.right], names)
+            self.may_be(node.right, right, [node.left], names)
         elif symbol in _COMPARISONS:
             self.order(node, left, right)
         elif symbol in ("in", "!in"):
             self.contains(node, left, right)
+            self.may_be(node.left, left, _elements(node.right), names)
         elif symbol in ("..", "..<"):
             return self.range(node, left, right)
         else:
@@ -455,6 +481,33 @@ class _Check:
                 f"{left} is never equal to {right}; take the texts of the roles with .name first",
                 node,
             )
+
+    def may_be(
+        self, node: tree.Node, kind: Type, compared: Iterable[tree.Node], names: Names
+    ) -> None:
+        """Raise if a value of few is compared with a text that is none of these: never equal, a
+        slip of the pen would fail every agent, or pass it.
+        """
+        values = self.values(node, names) or CLOSED.get((kind.name, "name"), ())
+        if not values:
+            return
+        for other in compared:
+            text = other.value if isinstance(other, tree.Literal) else None
+            if not isinstance(text, str) or text in values:
+                continue
+            what = node.name if isinstance(node, tree.Member) else "this value"
+            hint = nearest(text, values) or f"; it is {', '.join(values[:-1])} or {values[-1]}"
+            self.fail(f'{what} is never "{shorten(text, 40)}"{hint}', other)
+
+    def values(self, node: tree.Node, names: Names) -> tuple[str, ...]:
+        """Return the only values of an expression, apart from null; nothing if they are not
+        known.
+        """
+        while isinstance(node, tree.Unary) and node.operator == "!!":
+            node = node.operand
+        if isinstance(node, tree.Name):
+            return names.closed.get(node.name, ())
+        return self.closed.get(id(node), ())
 
     def order(self, node: tree.Node, left: Type, right: Type) -> None:
         for one, other in ((left, right), (right, left)):
@@ -637,9 +690,10 @@ class _Check:
         if node.subject is not None:
             subject = self.infer(node.subject, names)
             key = node.name or stable_text(node.subject)
-            names = names.bind({tree.SUBJECT: subject})
+            values = self.values(node.subject, names)
+            names = names.bind({tree.SUBJECT: subject}).close(tree.SUBJECT, values)
             if node.name:
-                names = names.bind({node.name: subject})
+                names = names.bind({node.name: subject}).close(node.name, values)
         branches = []
         complete = False
         for branch in node.branches:
@@ -676,7 +730,10 @@ class _Check:
                 self.fail(f"this is {kind}, not {written}", value)
             self.settle(value, kind, written or kind)
             kind = written or substitute(Type("T"), {"T": kind}, final=True)
+            values = self.values(value, names)
             names = names.bind(self.destructure(pattern, kind, value))
+            if isinstance(pattern, str):
+                names = names.close(pattern, values)
         return self.infer(node.result, names, expected)
 
     def statement(self, node: tree.Node, names: Names) -> Names:
@@ -812,6 +869,11 @@ class _Check:
         result = self.method(node, receiver.required if node.safe else receiver, names, expected)
         if result is None:
             self.no_method(node, receiver)
+        given = [argument.value for argument in node.arguments]
+        if node.name == "equals":
+            self.may_be(node.target, receiver, given, names)
+        elif node.name == "contains" and len(given) == 1:
+            self.may_be(given[0], UNKNOWN, _elements(node.target), names)
         if node.safe and receiver.nullable:
             return result.optional
         return result
@@ -1186,6 +1248,13 @@ def _subject_facts(facts: Facts, key: str) -> Facts:
 
 def _properties(kind: Type) -> Iterable[str]:
     return RECORDS.get(kind.name, ())
+
+
+def _elements(node: tree.Node) -> Iterable[tree.Node]:
+    """Return the elements of a list or set that is written out."""
+    if isinstance(node, tree.Call) and node.target is None and node.name in ("listOf", "setOf"):
+        return [argument.value for argument in node.arguments]
+    return ()
 
 
 def _is_null(node: tree.Node) -> bool:

@@ -36,7 +36,7 @@ from bioeval_tui.expressions.values import (
     encode_units,
     whole,
 )
-from bioeval_tui.record.tool_calls import request_of
+from bioeval_tui.record.tool_calls import INJECTED_FAILURES, REPORTED, request_of
 
 DOMAIN_NODE = "DomainNode"
 
@@ -127,6 +127,17 @@ RECORDS: dict[str, dict[str, Property]] = {
     }.items()
 }
 """The classes of the state with their properties, in the published order."""
+
+CLOSED: dict[tuple[str, str], tuple[str, ...]] = {
+    ("FunctionCall", "failure"): (*INJECTED_FAILURES, REPORTED),
+}
+"""The properties that have no other values than these, apart from null, by class and name."""
+for _kind, _known in RECORDS.items():
+    for _name, _property in _known.items():
+        if _property.type.name in ENUMS:
+            CLOSED[_kind, _name] = ENUMS[_property.type.name]
+for _kind in TEXT_ENUMS:
+    CLOSED[_kind, "name"] = ENUMS[_kind]
 
 _EVENTS = {
     "systemPrompt": "SystemPromptEvent",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from typing import Any
 
@@ -224,6 +225,38 @@ def test_strict_mode_refuses_expressions_that_only_this_program_knows() -> None:
         parse(text)
         with pytest.raises(ExpressionError):
             parse(text, published=True)
+
+
+NEVER = (
+    ('calls.all { it.failure == "timout" }', 'failure is never "timout", did you mean timeout?'),
+    ('calls.none { "TIMEOUT" != it.failure }', "did you mean timeout?"),
+    ('calls.any { it.failure in listOf("error", "late") }', "truncated, wrong_type, delayed or"),
+    ('calls.any { setOf("timeot").contains(it.failure) }', "did you mean timeout?"),
+    ('calls.any { it.failure?.equals("eror") == true }', "did you mean error?"),
+    ('calls.any { when (it.failure) { "delay" -> true else -> false } }', "mean delayed?"),
+    ('calls.any { val how = it.failure; how == "tmeout" }', "did you mean timeout?"),
+    ('evaluation.transcript.any { it.role == "asistant" }', "did you mean assistant?"),
+    ('evaluation.transcript.any { it.role.name == "agent" }', "user, assistant, system or tool"),
+    ('evaluation.transcript.map { it.role }.any { it == "bot" }', "system or tool"),
+    ('evaluation.job.tasks.any { it.type == "quest" }', "did you mean question?"),
+)
+
+
+@pytest.mark.parametrize(("text", "sentence"), NEVER)
+def test_a_text_that_a_value_of_few_never_is_is_refused(text: str, sentence: str) -> None:
+    with pytest.raises(ExpressionError, match=re.escape(sentence)):
+        parse(text.replace("calls.", "evaluation.functionCalls."))
+
+
+def test_what_a_value_of_few_can_be_is_compared_with() -> None:
+    for text in (
+        '(it.failure ?: "none") == "none"',
+        'it.failure == "error" || it.failure == null || it.failure in listOf("timeout", null)',
+        'it.failure?.contains("tim") == true',
+        'it.failure.let { "late" } == "late"',
+    ):
+        parse(f"evaluation.functionCalls.all {{ {text} }}")
+    parse('evaluation.transcript.any { it.role == "tool" || "ass" in it.role }')
 
 
 @given(st.text(alphabet='ab1.?:!(){}[]"$ +-*/<>=&|,it\n', max_size=40))
