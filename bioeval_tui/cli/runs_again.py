@@ -47,6 +47,7 @@ from bioeval_tui.record.catalogue import find_recordings
 from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.events import CheckStatus, SentinelsJudged
 from bioeval_tui.record.masking import current, masked
+from bioeval_tui.record.run_options import kinds
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report.agreement import RatedTask, change, rated_tasks
 from bioeval_tui.report.findings import JudgeFault
@@ -74,11 +75,42 @@ from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 
 
+class _ResumeCommand(click.Command):
+    """Says why an option of `run` is none of a run that goes on."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments.
+
+        Raises:
+            click.UsageError: an option is unknown, or decided when a run starts.
+        """
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as refused:
+            name = refused.option_name
+            if name == "--scheduler":
+                raise click.UsageError(
+                    "--scheduler: a run is resumed on this machine, since only a new run is given"
+                    " out to a cluster; leave it out, or start the job again with `bioeval-tui run"
+                    " JOB --scheduler URL`",
+                    ctx,
+                ) from None
+            if name in {kind.option.flag for kind in kinds()}:
+                raise click.UsageError(
+                    f"{name} is decided when a run starts: a resumed run goes on as it was"
+                    " recorded; leave it out, or start the job again with `bioeval-tui run JOB"
+                    f" {name}`",
+                    ctx,
+                ) from None
+            raise
+
+
 @click.command(
+    cls=_ResumeCommand,
     epilog=(
         "\b\nExamples:\n  bioeval-tui runs resume 7f3a\n  bioeval-tui runs resume 7f3a --headless"
         " --rerun"
-    )
+    ),
 )
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @with_options("agent_url", "allow_hosts", "submissions", "code")

@@ -195,6 +195,17 @@ def test_assert_evaluates_one_expression_against_a_saved_state(tmp_path: Path) -
     assert "^" in wrong.stderr
 
 
+def test_resume_says_why_it_takes_no_option_that_is_decided_when_a_run_starts() -> None:
+    for option, why in (
+        ("--scheduler", "a run is resumed on this machine"),
+        ("--concurrency", "--concurrency is decided when a run starts"),
+        ("--bla", "No such option '--bla'"),
+    ):
+        refused = call("runs", "resume", "7f3a", option, "3").exception
+        assert isinstance(refused, click.UsageError)
+        assert why in refused.format_message()
+
+
 @pytest.mark.skipif(bool(available()), reason=str(available()))
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
