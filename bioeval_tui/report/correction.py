@@ -259,7 +259,7 @@ def progress(runs: Sequence[RecordedRun]) -> str:
     best = max(of_scores, key=lambda each: each.found.reviews if each.found else 0)
     if best.found:
         return f"{best.words}; {best.worth}"
-    return best.refused
+    return best.words
 
 
 @dataclass(frozen=True, slots=True)

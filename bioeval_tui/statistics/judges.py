@@ -370,7 +370,7 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     reviewed = [item for item in items if item.people is not None]
     reviews = len(reviewed)
     if reviews < FEWEST_REVIEWS:
-        raise NotCorrectable(f"{_reviews_words(reviews)}: at least {FEWEST_REVIEWS} are required")
+        raise NotCorrectable(_too_few(reviews, "", FEWEST_REVIEWS))
     strata: Mapping[str, list[JudgedItem]] = {"": list(items)}
     if sampling == "stratified":
         strata = _strata(items)
@@ -413,9 +413,7 @@ def _reviewed_clusters(name: str, items: Sequence[JudgedItem]) -> int | None:
     where = f" in stratum {name!r}" if name else ""
     reviewed = [item for item in items if item.people is not None]
     if len(reviewed) < FEWEST_PER_STRATUM:
-        raise NotCorrectable(
-            f"{_reviews_words(len(reviewed))}{where}: at least {FEWEST_PER_STRATUM} are required"
-        )
+        raise NotCorrectable(_too_few(len(reviewed), where, FEWEST_PER_STRATUM))
     if len(items) - len(reviewed) < 2:
         raise NotCorrectable(f"everything{where} was reviewed, so there is nothing to estimate")
     named = [item.cluster for item in items if item.cluster]
@@ -426,8 +424,8 @@ def _reviewed_clusters(name: str, items: Sequence[JudgedItem]) -> int | None:
     )
     if clusters < FEWEST_REVIEWED_CLUSTERS:
         raise NotCorrectable(
-            f"the reviews{where} are in {clusters} clusters: at least {FEWEST_REVIEWED_CLUSTERS}"
-            " are required"
+            f"the reviews{where} are of {clusters} clusters, such as conversations or cases: that"
+            f" is too few, at least {FEWEST_REVIEWED_CLUSTERS} are needed"
         )
     return clusters
 
@@ -585,7 +583,7 @@ def _allocation(sizes: Mapping[str, int], n: int) -> dict[str, int]:
     return given
 
 
-def _reviews_words(count: int) -> str:
-    if count == 1:
-        return "1 review"
-    return f"{count} reviews"
+def _too_few(count: int, where: str, needed: int) -> str:
+    reviews = "1 review" if count == 1 else f"{count} reviews"
+    is_or_are = "is" if count == 1 else "are"
+    return f"{reviews}{where} {is_or_are} too few: at least {needed} are needed"

@@ -4,9 +4,12 @@ evidence marked.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual import on, work
@@ -32,6 +35,9 @@ from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
+if TYPE_CHECKING:
+    from bioeval_tui.tui.data.reviews import ReviewDesk
+
 REVIEWING = ("accept", "give", "override", "score", "mark", "fault", "note", "undo")
 """The actions that record a review."""
 OTHERS_S = 2.0
@@ -40,6 +46,65 @@ LEAST_WHERE = 10
 """How many cells the first column may have in any case; where there is room, two fifths of the
 list.
 """
+
+
+@dataclass(eq=False, slots=True)
+class _Change:
+    """A review, or the undoing of one, that is to be saved or was saved in this session."""
+
+    item: ReviewItem
+    author: str
+    given: NewReview | None = None
+    undone: _Change | None = None
+    """What this undoes; then nothing is given."""
+    entry: str = ""
+    """The id of the saved entry; empty before."""
+    failure: str = ""
+
+    @property
+    def decides(self) -> bool:
+        """Whether the item is reviewed or to do again after it: not after a note or a fault."""
+        given = self.undone.given if self.undone is not None else self.given
+        return given is None or given.action in ("accept", "override")
+
+
+class _Changes:
+    """What is to be saved, in the order in which it was given."""
+
+    def __init__(self, desk: ReviewDesk) -> None:
+        self._desk = desk
+        self._waiting: deque[_Change] = deque()
+        self._one_at_a_time = Lock()
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def append(self, change: _Change) -> None:
+        """Let a change be saved after the others."""
+        self._waiting.append(change)
+
+    def save(self) -> list[_Change]:
+        """Save all, also what comes meanwhile; return what was saved or could not be.
+
+        Called in a thread, which goes on if the screen is closed: no review is lost by it.
+        """
+        done: list[_Change] = []
+        with self._one_at_a_time:
+            while self._waiting:
+                change = self._waiting.popleft()
+                try:
+                    self._save(change)
+                except (BioevalError, OSError) as error:
+                    change.failure = str(error) or type(error).__name__
+                done.append(change)
+        return done
+
+    def _save(self, change: _Change) -> None:
+        if change.given is not None:
+            change.entry = self._desk.give(change.item, change.given, change.author)
+        elif change.undone is not None and change.undone.entry:
+            # Without an entry it was not saved, which the user was told.
+            self._desk.undo(change.item, change.undone.entry, change.author)
 
 
 class ReviewTranscript(Transcript):
@@ -107,15 +172,19 @@ class ReviewScreen(RefreshedScreen):
         """Items whose judge's score was shown: a score given after that is not blind, even if it is
         hidden again.
         """
-        self._scoring = False
-        """Whether what follows a score by one key is not yet drawn: pressed twice by mistake, the
-        key gives one score.
-        """
         self.only_to_do = False
         self.wished: ItemId | None = None
         self.at_quote = 0
-        self._given: list[tuple[ItemId, str]] = []
+        self._given: list[_Change] = []
         """The reviews of this session that were not undone, newest last."""
+        self._changes = _Changes(self.bioeval.services.review_desk)
+        self._unread: list[_Change] = []
+        """Changes that the items do not show yet: saved or not, nothing waits for them."""
+        self._saving = False
+        self._ended_at: ItemId | None = None
+        """The item whose review was the last one to give: a key that comes after it is not meant
+        for it.
+        """
         self.rows = QueueRows("~queue-rows", lambda: bool(self.quotes))
         self._where = self._outcome = 0
         """The widths of the first and of the last column, in cells."""
@@ -357,6 +426,8 @@ class ReviewScreen(RefreshedScreen):
     @on(RowList.Highlighted)
     def _moved(self, event: RowList.Highlighted) -> None:
         if event.rows is self.rows:
+            if self.looked_at is not None and self.looked_at.id != self._ended_at:
+                self._ended_at = None
             self.look()
             self._show_words()
 
@@ -374,6 +445,8 @@ class ReviewScreen(RefreshedScreen):
             case "to_do" | "everything":
                 return bool(self.items) and self.only_to_do == (action == "everything")
             case "accept" | "give" | "override" | "score" | "mark" | "fault" | "note" | "pane":
+                if action == "give" and not self._loaded:
+                    return self._source.drawn  # not a key of another screen
                 return item is not None and self._applies(action, item)
             case "undo":
                 return bool(self._given) or self._own_last() is not None
@@ -384,7 +457,8 @@ class ReviewScreen(RefreshedScreen):
         judged = item.judged is not None and item.judged.score is not None
         match action:
             case "accept":
-                return item.row is not None or (judged and not kept_back)
+                comes = any(change.item.id == item.id for change in self._unread)
+                return item.row is not None or (judged and (comes or not kept_back))
             case "override":
                 return item.row is None and judged and not kept_back
             case "score":
@@ -404,17 +478,24 @@ class ReviewScreen(RefreshedScreen):
             return None
         own = [item.opinions.get(self.me), item.faults.get(self.me)]
         own += [note for note in item.notes if note.author == self.me]
-        known = [entry for entry in own if entry is not None]
+        undone = {change.undone.entry for change in self._unread if change.undone is not None}
+        known = [entry for entry in own if entry is not None and entry.review not in undone]
         if known:
             return max(known, key=lambda entry: entry.seq).review
         return None
 
     # What a reviewer gives
+    #
+    # A key acts at once on what the keys before it left, and saving comes later: nothing that is
+    # typed while a review is saved and the queue read again is lost or counts for another item.
 
     def action_accept(self) -> None:
         """Accept the judge's score or the grading."""
-        item = self.looked_at
+        item = self._taken()
         if item is None:
+            return
+        if review_view.is_hidden(item, self.blind, self.me):
+            self.tell("Not taken: the judge's score was not on screen yet.", bad=True)
             return
         score = item.judged.score if item.judged else None
         mark = item.graded if item.row is not None else None
@@ -422,10 +503,30 @@ class ReviewScreen(RefreshedScreen):
 
     def action_give(self, score: float) -> None:
         """Give a score with one key."""
-        item = self.looked_at
-        if item is not None and not self._scoring:
-            self._scoring = True
+        item = self._taken()
+        if item is not None:
             self._score(item, review_view.ReviewForm("override", score=str(score)))
+
+    def on_paste(self) -> None:
+        """Say that a paste gives no scores."""
+        self.tell("Not taken: what is pasted gives no scores. Type the keys.", bad=True)
+
+    def _taken(self) -> ReviewItem | None:
+        """Return the item that a key without a question is for; None, and say so, if it is not
+        meant for any.
+        """
+        item = self.looked_at
+        if item is None:
+            self.tell("Not taken: the tasks are still being read.", bad=True)
+            return None
+        if item.id == self._ended_at:
+            self.tell(
+                f"Not taken: everything is reviewed. {self.key('undo')} undoes the last review; to"
+                f" change this one, press {self.key('override') or self.key('mark')}.",
+                bad=True,
+            )
+            return None
+        return item
 
     def action_override(self) -> None:
         """Ask for another score and the reason."""
@@ -466,52 +567,102 @@ class ReviewScreen(RefreshedScreen):
         blind = form.kind == "override" and review_view.is_hidden(item, self.blind, self.me)
         self._give(item, form.review(blind and item.id not in self.seen))
 
-    @work(group="review")
-    async def _give(self, item: ReviewItem, given: NewReview) -> None:
-        services = self.bioeval.services
-        try:
-            entry = await services.in_thread(
-                lambda: services.review_desk.give(item, given, self.me)
-            )
-        except (BioevalError, OSError) as error:
-            self.tell(f"Could not save the review: {error}", bad=True)
-            self._scoring = False
+    def _give(self, item: ReviewItem, given: NewReview) -> None:
+        change = _Change(item, self.me, given)
+        self._given.append(change)
+        self._save_later(change)
+        if given.action not in ("accept", "override"):
             return
-        self._given.append((item.id, entry))
-        if given.action in ("accept", "override") and (item.sample or not given.blind):
-            # Go to the next item; after a blind score outside of a sample, show the judge's first.
-            at = next((n for n, other in enumerate(self.shown) if other.id == item.id), -1)
-            following = review_view.next_to_do(
-                [i for i in self.shown if i.id != item.id], at - 1, self.me
-            )
-            if following is not None:
-                self.wished = [i for i in self.shown if i.id != item.id][following].id
-        await self.load_items()
-        self.call_after_refresh(setattr, self, "_scoring", False)
-        if all(not review_view.is_to_do(other, self.me) for other in self.items):
-            self.tell(f"Everything is reviewed. {self.key('undo')} undoes the last review.")
+        following = self._next_to_do(item)
+        if following is None:
+            self._ended_at = item.id
+        elif item.sample or not given.blind:
+            self.rows.move_to(following)
+        # After a blind score outside of a sample, the judge's is shown first.
+
+    def _next_to_do(self, item: ReviewItem) -> int | None:
+        """Return the row of the next item that I have not reviewed, after this one; None if all
+        are.
+        """
+        ids = [other.id for other in self.shown]
+        at = ids.index(item.id) if item.id in ids else -1
+        order: Iterable[int] = (*range(at + 1, len(self.shown)), *range(at))
+        return next((row for row in order if self._is_to_do(self.shown[row])), None)
+
+    def _is_to_do(self, item: ReviewItem) -> bool:
+        for change in reversed(self._unread):
+            if change.item.id == item.id and change.decides:
+                return change.undone is not None
+        return review_view.is_to_do(item, self.me)
 
     def action_undo(self) -> None:
         """Undo my newest entry of this session, else my newest on the selected item."""
-        item, entry = self.looked_at, self._own_last()
         if self._given:
-            identity, entry = self._given[-1]
-            item = next((known for known in self.items if known.id == identity), None)
-        if item is not None and entry is not None:
-            self._undo(item, entry)
+            undone = self._given.pop()
+        else:
+            item, entry = self.looked_at, self._own_last()
+            if item is None or entry is None:
+                return
+            undone = _Change(item, self.me, entry=entry)
+        item = next((known for known in self.items if known.id == undone.item.id), undone.item)
+        self._ended_at = None
+        self._save_later(_Change(item, self.me, undone=undone))
+        self._go_to(item.id)
+
+    def _go_to(self, wished: ItemId) -> None:
+        for row, item in enumerate(self.shown):
+            if item.id == wished:
+                self.rows.move_to(row)
+                return
+        self.wished = wished  # not shown now, since it was reviewed
+
+    def _save_later(self, change: _Change) -> None:
+        self._changes.append(change)
+        self._unread.append(change)
+        if not self._saving:
+            self._saving = True
+            self._save()
 
     @work(group="review")
-    async def _undo(self, item: ReviewItem, entry: str) -> None:
-        services = self.bioeval.services
+    async def _save(self) -> None:
         try:
-            await services.in_thread(lambda: services.review_desk.undo(item, entry, self.me))
-        except (BioevalError, OSError) as error:
-            self.tell(f"Could not undo the review: {error}", bad=True)
-            return
-        self._given = [kept for kept in self._given if kept[1] != entry]
-        self.wished = item.id
-        await self.load_items()
-        self.tell(f"Undone: {review_view.where(item)}, {item.title}")
+            while self._changes:
+                done = await self.bioeval.services.in_thread(self._changes.save)
+                for change in done:
+                    if change.failure:
+                        self._take_back(change)
+                await self.load_items()
+                self._unread = [change for change in self._unread if change not in done]
+                self._tell_done(done)
+        finally:
+            self._saving = False
+
+    def _take_back(self, change: _Change) -> None:
+        """Say that a change could not be saved, and go back to its item."""
+        what = "undo" if change.undone is not None else "save"
+        where = f"{review_view.where(change.item)}, {change.item.title}"
+        self.tell(f"Could not {what} the review of {where}: {change.failure}", bad=True)
+        if change.undone is not None:
+            self._given.append(change.undone)
+        elif change in self._given:
+            self._given.remove(change)
+        self._ended_at = None
+        if not self._changes:
+            self._go_to(change.item.id)
+
+    def _tell_done(self, done: Sequence[_Change]) -> None:
+        """Say what was undone and, after the last review, that nothing is left."""
+        kept = [change for change in done if not change.failure]
+        for change in kept:
+            if change.undone is not None:
+                self.tell(f"Undone: {review_view.where(change.item)}, {change.item.title}")
+        given = any(change.undone is None for change in kept)
+        if given and not any(map(self._is_to_do, self.items)):
+            self.tell(f"Everything is reviewed. {self.key('undo')} undoes the last review.")
+
+    def on_unmount(self) -> None:
+        """Save what was given just before the screen was closed."""
+        self._changes.save()
 
     # Looking
 

@@ -13,6 +13,7 @@ from fakes import FakeServices, FakeView
 from hostile import CORPUS
 from review_queue import kept_rows, submission_queue, task_queue
 from run_script import scripted_run
+from textual import events
 from textual.pilot import Pilot
 
 from bioeval_tui.base.errors import RecordingError
@@ -322,19 +323,73 @@ async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> No
         assert "\x1b" not in text
 
 
-@pytest.mark.long
-async def test_a_key_pressed_twice_scores_one_item_of_a_sample_which_stays_blind() -> None:
-    async with queue(blind=True, sample="0 of 4 drawn are reviewed") as (app, pilot, services):
-        first = place(app)
-        assert is_a(app.screen, "ReviewScreen")
-        app.screen.action_give(1.0)
-        app.screen.action_give(1.0)  # before the screen went on
+SAMPLE = "0 of 4 drawn are reviewed"
+ITEMS = (("withheld", 1), ("withheld", 2), ("supplied", 1), ("supplied", 2))
+
+
+def type_at_once(app: BioevalApp, keys: Sequence[str]) -> None:
+    """Type keys as a terminal sends them that reads several at once."""
+    for key in keys:
+        name = {".": "full_stop"}.get(key, key)
+        app.post_message(events.Key(name, key if len(key) == 1 else None))
+
+
+async def given_at_once(keys: Sequence[str], *, sample: str = SAMPLE) -> tuple[list[object], str]:
+    """Return what keys that come at once have given, and what is on screen then."""
+    async with queue(NARROW, blind=bool(sample), sample=sample) as (app, pilot, services):
+        type_at_once(app, keys)
         await loaded(app, pilot)
-        assert [entry.after for entry in services.entries] == [1.0]
-        assert place(app) != first
-        await press(app, pilot, "up", "0")
-        assert "hidden here, since this is a sample" in screen_text(app)
-        assert [(entry.after, entry.blind) for entry in services.entries] == [
-            (1.0, True),
-            (0.0, True),
+        await loaded(app, pilot)  # keys that were held, too
+        said = [
+            (entry.condition, entry.task, entry.after)
+            if entry.action in ("override", "accept")
+            else entry.why or entry.action
+            for entry in services.entries
         ]
+        return said, screen_text(app)
+
+
+async def test_each_key_of_a_sample_counts_once_and_in_order_however_fast_it_is_typed() -> None:
+    said, text = await given_at_once("1212")
+    assert said == [(*item, score) for item, score in zip(ITEMS, (1.0, 0.2) * 2, strict=True)]
+    assert "Everything is reviewed" in text
+    said, text = await given_at_once("12121")  # a fifth key does not change the fourth's score
+    assert len(said) == 4
+    assert "Not taken: everything is reviewed" in text
+    said, _ = await given_at_once("1u2")
+    assert said == [(*ITEMS[0], 1.0), "undo", (*ITEMS[0], 0.2)]
+    said, _ = await given_at_once(["1", "down", "2"])
+    assert said == [(*ITEMS[0], 1.0), (*ITEMS[2], 0.2)]
+    said, _ = await given_at_once(["1", "2", "escape"])  # saved although the screen is closed
+    assert said == [(*ITEMS[0], 1.0), (*ITEMS[1], 0.2)]
+
+
+async def test_what_is_typed_at_once_into_a_review_and_after_it_is_all_taken() -> None:
+    said, _ = await given_at_once([*"1S.8", "enter", *"1S.7", "enter", *"uu3"])
+    assert said == [
+        (*ITEMS[0], 1.0), (*ITEMS[1], 0.8), (*ITEMS[2], 1.0), (*ITEMS[3], 0.7), "undo", "undo",
+        (*ITEMS[2], 0.3),
+    ]  # fmt: skip
+    said, _ = await given_at_once(
+        ["S", "8", "enter", "backspace", *".4", "enter", *"aa"], sample=""
+    )
+    assert said == [(*ITEMS[0], 0.4), (*ITEMS[1], 0.9), (*ITEMS[2], 0.9)]
+    said, _ = await given_at_once(["N", *"ok", "enter", "a"], sample="")
+    assert said == ["ok", (*ITEMS[0], 0.2)]
+
+
+async def test_what_is_pasted_is_no_score_and_a_score_that_is_not_saved_is_to_do_again() -> None:
+    async with queue(blind=True, sample=SAMPLE) as (app, pilot, services):
+        app.post_message(events.Paste("1212"))
+        await until(pilot, lambda: "Not taken: what is pasted" in screen_text(app))
+        assert services.entries == []
+        services.error = RecordingError("full")
+        await press(app, pilot, "1")
+        await until(pilot, lambda: "Could not save the review of" in screen_text(app))
+        services.error = None
+        await press(app, pilot, "0", "1")
+        given = [(entry.condition, entry.task, entry.after) for entry in services.entries]
+        assert given == [(*ITEMS[0], 0.0), (*ITEMS[1], 1.0)]
+        await press(app, pilot, "up", "up", "0")
+        assert "hidden here, since this is a sample" in screen_text(app)
+        assert all(entry.blind for entry in services.entries)

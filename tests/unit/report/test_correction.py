@@ -213,7 +213,7 @@ def test_reviews_that_were_not_drawn_correct_nothing(run: Path) -> None:
 def test_fewer_than_thirty_reviews_are_refused(run: Path) -> None:
     say(draw([load_run(run)], 100, 7)[:29])
     found = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
-    assert "29 reviews: at least 30 are required" in found[0].refused
+    assert "29 reviews are too few: at least 30 are needed" in found[0].refused
     assert progress([load_run(run)]) == "29 of 100 drawn are reviewed"
 
 

@@ -423,8 +423,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.PeopleWouldSay("without the facts", 0.75, 0.58, SPAN, 30, 1200),
      "without the facts: tasks: people would say 0.58 [−0.10, 0.30] (30 of 1,200 verdicts "
      "reviewed; the judge said 0.75)"),
-    (of.PeopleWouldSay("", 0.75, refused="3 reviews: at least 30 are required"),
-     "what people would say about the tasks is unknown: 3 reviews: at least 30 are required"),
+    (of.PeopleWouldSay("", 0.75, refused="3 reviews are too few: at least 30 are needed"),
+     "what people would say about the tasks is unknown: 3 reviews are too few: at least 30 are "
+     "needed"),
     (of.CalibratedElsewhere("with the facts", ("R",), 0.78, 0.71, SPAN, 40, 0.9, 0.8),
      "with the facts: tasks passed: the judge's 0.78, corrected by the 40 reviews of run R: 0.71 "
      "[−0.10, 0.30]; not reviewed here"),
