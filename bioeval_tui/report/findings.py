@@ -713,15 +713,15 @@ class NeverAsked(Finding):
 
 
 class UserErred(Finding):
-    """In how many of the conversations the simulated user did something wrong, and how often, by
-    kind.
-    """
+    """In how many of the conversations the user did something wrong, and how often, by kind."""
 
     conversations: int
     of: int
     kinds: tuple[tuple[str, int], ...]
     judged: int
     """How many of these only the judge found."""
+    user: str = "the simulated user"
+    """What the user is called."""
 
 
 class FactsKept(Finding):

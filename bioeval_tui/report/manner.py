@@ -336,11 +336,13 @@ class MannerRow:
 
 @dataclass(frozen=True, slots=True)
 class RunManner:
-    """How the simulated user speaks in one condition."""
+    """How the user speaks in one condition."""
 
     condition: Condition
     title: str
     """What the jobs call it, else `without the facts`."""
+    user: str
+    """What the user is called, such as `the simulated user`."""
     conversations: int
     """How many were measured: those with messages in English, `MOST_MEASURED` at most."""
 
@@ -377,7 +379,7 @@ class RunManner:
 
 
 def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
-    """Return how the simulated user speaks in each condition; nothing without messages in English,
+    """Return how the user speaks in each condition; nothing without messages in English,
     or if it follows a script.
 
     Of more than `MOST_MEASURED` conversations as many are drawn, the same each time.
@@ -397,7 +399,8 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
             continue
         measured = figures.words_per_turn.conversations
         title, rows = condition_title(runs, condition), tuple(_rows(figures))
-        made.append(RunManner(condition, title, measured, len(talks), rows, REFERENCES[0]))
+        user = runs[0].user_name
+        made.append(RunManner(condition, title, user, measured, len(talks), rows, REFERENCES[0]))
     return made
 
 

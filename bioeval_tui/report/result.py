@@ -454,7 +454,7 @@ class RunResult(RecordedRun):
     @cached_property
     def user_faults_words(self) -> str:
         """How often the simulated user did something wrong, by kind; empty if nothing was found."""
-        errors = user_errors(self.talks)
+        errors = user_errors(self)
         if errors:
             return sentence(errors)
         return ""
@@ -965,7 +965,7 @@ def _warnings(run: RunResult) -> list[str]:
                 f"{run.state.condition_title(talk.key.condition)}, {talk.trial_words}"
             )
     warnings += [seen_in(where, line) for line, where in shared.items()]
-    if erred := user_errors(run.talks):
+    if erred := user_errors(run):
         warnings.append(sentence(erred))
     warnings += map(str, run.problems)
     if run.state.resumed:
@@ -979,19 +979,23 @@ def _warnings(run: RunResult) -> list[str]:
     return list(dict.fromkeys(warnings))
 
 
-def user_errors(talks: Sequence[ConversationState]) -> UserErred | None:
-    """Return how often the simulated user did something wrong, the most frequent kind first; None
-    if nothing was found.
+def user_errors(run: RecordedRun) -> UserErred | None:
+    """Return how often the user did something wrong, the most frequent kind first; None if nothing
+    was found.
     """
     faults = []
-    for talk in talks:
+    for talk in run.talks:
         faults += [(talk.key, fault) for fault in talk.user_faults]
     if not faults:
         return None
     kinds = Counter(fault.kind for _, fault in faults)
     judged = sum(fault.found_by != "check" for _, fault in faults)
     return UserErred(
-        len({key for key, _ in faults}), len(talks), tuple(kinds.most_common()), judged
+        len({key for key, _ in faults}),
+        len(run.talks),
+        tuple(kinds.most_common()),
+        judged,
+        run.user_name,
     )
 
 

@@ -678,6 +678,15 @@ class RecordedRun:
             return str(part.get("kind", "llm"))
         return "llm"
 
+    @property
+    def user_name(self) -> str:
+        """What the user is called: simulated only where this program played it. In an imported run
+        a person or another system spoke, and a person does with `kind: human`.
+        """
+        if self.started.source is not None or self.kind_of("evaluator") == "human":
+            return "the user"
+        return "the simulated user"
+
     def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
         """Return people's score of a task; None without one."""
         key = TaskKey(ConversationKey(condition, trial), task)

@@ -917,7 +917,7 @@ def _tools_made_fail(finding: of.ToolsMadeFail) -> str:
 def _user_erred(finding: of.UserErred) -> str:
     kinds = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in finding.kinds)
     text = (
-        f"the simulated user erred in {finding.conversations} of"
+        f"{finding.user} erred in {finding.conversations} of"
         f" {plural(finding.of, 'conversation')}: {kinds}"
     )
     if finding.judged:

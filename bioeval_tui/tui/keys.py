@@ -175,7 +175,7 @@ TABLE: tuple[Key, ...] = (
         HIDDEN),
     Key("live/operator", "X", "cancel", "cancel", "Cancel this conversation"),
     Key("live/operator", "C", "cancel_all", "cancel all", "Cancel the whole run"),
-    Key("live", "U", "manner", "user", "Compare how the simulated user speaks with people", HIDDEN),
+    Key("live", "U", "manner", "user", "Compare how the user speaks with people", HIDDEN),
     Key("live", "A", "grid", "all", "Show all conversations, those that need attention first"),
     Key("live", "escape", "leave", "back",
         "Go from a panel to the conversation, or to the screen before", HIDDEN),

@@ -68,7 +68,7 @@ LETTERS: dict[str, tuple[str, str]] = {
     "t": ("take over and type", "take_over say"),
     "T": ("give back", "give_back"),
     "u": ("undo", "undo"),
-    "U": ("how the simulated user speaks", "manner"),
+    "U": ("how the user speaks", "manner"),
     "v": ("review", "review"),
     "V": ("validate", "validate"),
     "w": ("exact times, or a turn's waterfall", "exact waterfall no_spans"),

@@ -401,10 +401,10 @@ def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> 
 
 
 def print_manner(result: RunResult, console: Console) -> None:
-    """Print how the simulated user speaks, compared with people."""
+    """Print how the user speaks, compared with people."""
     for manner in result.manners:
         talks = plural(manner.conversations, "conversation")
-        console.print(Text(f"\nthe simulated user, {manner.title}, {talks}", style="bold"))
+        console.print(Text(f"\n{manner.user}, {manner.title}, {talks}", style="bold"))
         table = Table("", box=None, pad_edge=False)
         table.add_column(Text(manner.column), justify="right")
         table.add_column("people", justify="right")

@@ -495,7 +495,7 @@ def _manner(page: RunResult) -> list[str]:
         ]
         head = ["", escape(manner.column), "people", ""]
         lines += [
-            f"## The simulated user, {escape(manner.title)}",
+            f"## {upper_first(manner.user)}, {escape(manner.title)}",
             "",
             *table(head, rows),
             "",

@@ -292,15 +292,15 @@ class MannerDialog(Dialog[None]):
     """Statistics by condition, beside those of people who played patients."""
 
     NAME: ClassVar[str] = "How the user speaks"
-    HEADING: ClassVar[str] = "How the simulated user speaks"
     ABOUT: ClassVar[str] = (
-        "Counted from the simulated user's messages, without a model. A value is marked when its 95"
+        "Counted from the user's messages, without a model. A value is marked when its 95"
         " % interval lies outside the range of the middle 90 % of conversations with people: the"
         " user is then unlike these people."
     )
 
     def __init__(self, run: RunResult | None) -> None:
-        super().__init__()
+        self._user = run.user_name if run is not None else "the user"
+        super().__init__(f"How {self._user} speaks")
         self._found = run.manners if run is not None else ()
         self._scripted = run is not None and run.kind_of("evaluator") == "scripted"
 
@@ -308,17 +308,19 @@ class MannerDialog(Dialog[None]):
         """The table."""
         with DialogText():
             yield Static(
-                paint_lines(manner_lines(self._found, self._scripted)),
+                paint_lines(manner_lines(self._found, self._user, self._scripted)),
                 markup=False,
             )
 
 
-def manner_lines(manners: Sequence[RunManner], scripted: bool = False) -> list[list[Cell]]:
+def manner_lines(
+    manners: Sequence[RunManner], user: str, scripted: bool = False
+) -> list[list[Cell]]:
     """Return a row for each statistic and condition, with the values of people beside it."""
     if scripted:
         return [[Cell("Not measured: a script plays the user, and says the job's lines.", "quiet")]]
     if not manners:
-        return [[Cell("no messages from the simulated user yet", "quiet")]]
+        return [[Cell(f"no messages from {user} yet", "quiet")]]
     lines: list[list[Cell]] = []
     for one in manners:
         conversations = plural(one.conversations, "conversation")

@@ -521,7 +521,7 @@ class LiveScreen(BaseScreen):
         )
 
     def action_manner(self) -> None:
-        """Show how the simulated user speaks."""
+        """Show how the user speaks."""
         if self.state is not None:
             from bioeval_tui.report.result import result_of
             from bioeval_tui.tui.live.details import MannerDialog

@@ -43,6 +43,8 @@ def test_a_simulated_patient_is_compared_with_people_in_show_and_reports(
         assert "turns out of role" in text
         assert "PriMock57 (CC BY 4.0)" in text
         assert "unlike these people" in text
+        assert "simulated user" not in text, "another system spoke"
+        assert "the user, with the facts" in text.lower() or "does the user speak" in text.lower()
     told = run_document(run)["realism"]["supplied"]["figures"]["out_of_role"]
     assert (told["unlike_people"], told["people"]) == (True, [0.0003, 0.0, 0.0])
 
@@ -65,6 +67,12 @@ def test_a_jobs_greeting_does_not_count_as_the_simulated_users_words() -> None:
     run = load_run(GOLDEN / "demo-run.jsonl")
     run.state.job["evaluator"]["kind"] = "llm"
     withheld, supplied = manners([run])
+    assert withheld.user == "the simulated user"
+    assert "## The simulated user, " in document_of("md", run)
+    assert "Does the simulated user speak" in document_of("html", run)
+    run.state.job["evaluator"]["kind"] = "human"
+    assert manners([run])[0].user == "the user"
+    run.state.job["evaluator"]["kind"] = "llm"
     said = [
         m.text
         for m in run.state.conversations[next(iter(run.state.conversations))].messages

@@ -261,6 +261,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
     ),
     (of.NeverAsked("turns"), "The user had not asked for it when the turns were used up"),
     (of.NeverAsked("agent"), "The user had not asked for it when the agent failed or said goodbye"),
+    (of.UserErred(1, 3, (("non_answer", 1),), 0, "the user"),
+     "the user erred in 1 of 3 conversations: non answer 1"),
     (of.UserErred(2, 20, (("non_answer", 3), ("gave_up", 1)), 1),
         "the simulated user erred in 2 of 20 conversations: non answer 3, gave up 1 (1 found by "
         "the judge)"),
