@@ -19,6 +19,10 @@ from bioeval_tui.base.text import clean_line, json_problem, plural
 RUN_GROUP = "_run-group_"
 """What the name of a run group's folder has before the agent's."""
 _LFS = "version https://git-lfs.github.com/spec/"
+LONGEST_NAME = 255
+"""The most characters that a file's name has: cut earlier, two that differ at their ends would look
+the same.
+"""
 UNKNOWN_AGENT = "unknown"
 """The published result of `extract_agent_from_submission_path` for a path without an agent."""
 
@@ -48,10 +52,10 @@ def agent_or_file(agent: str | None, path: Path | str | None) -> str:
     Rows of one task would otherwise look the same.
     """
     if agent and agent != UNKNOWN_AGENT:
-        return clean_line(agent, 60)
+        return clean_line(agent, LONGEST_NAME)
     if not path:
         return ""
-    return clean_line(Path(path).name, 60)
+    return clean_line(Path(path).name, LONGEST_NAME)
 
 
 def agent_title(agents: Iterable[str | None]) -> str:

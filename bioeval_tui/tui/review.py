@@ -21,6 +21,7 @@ from textual.widgets import Static
 
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.text import upper_first
+from bioeval_tui.base.widths import told_apart
 from bioeval_tui.record.masking import NO_REVIEWS, masking
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.tui import review_view
@@ -186,6 +187,8 @@ class ReviewScreen(RefreshedScreen):
         for it.
         """
         self.rows = QueueRows("~queue-rows", lambda: bool(self.quotes))
+        self._agents: dict[str, str] = {}
+        """How the agents of submissions are shown."""
         self._where = self._outcome = 0
         """The widths of the first and of the last column, in cells."""
         self._loaded = False
@@ -305,6 +308,8 @@ class ReviewScreen(RefreshedScreen):
         width = self.rows.scrollable_content_region.width
         longest = max((cell_len(review_view.where(item)) for item in self.shown), default=0)
         self._where = min(longest, max(LEAST_WHERE, width * 2 // 5))
+        agents = [review_view.where(item) for item in self.shown if item.id.key is None]
+        self._agents = told_apart(agents, self._where)
         lines: int | list[int] = 1
         heads = Content("")
         if width:
@@ -322,9 +327,10 @@ class ReviewScreen(RefreshedScreen):
     def _row(self, index: int, width: int) -> Content:
         item = self.shown[index]
         title, *more = self._title(item, width)
+        where = review_view.where(item, self._where)
         line = self._columns(
             review_view.sign(item, self.me),
-            Cell(review_view.where(item, self._where), "quiet"),
+            Cell(self._agents.get(where, where), "quiet"),
             Cell(title),
             review_view.outcome(item, self.blind, self.me),
             width,

@@ -20,6 +20,7 @@ from textual.widgets import Input, Static
 from bioeval_tui.base.text import clean, shorten, terminal_text
 from bioeval_tui.base.units import date, number
 from bioeval_tui.base.widths import fitted
+from bioeval_tui.grade.submissions import agent_or_file
 from bioeval_tui.grade.tally import standing_of
 from bioeval_tui.record import reviews
 from bioeval_tui.record.condition_names import published_title
@@ -132,7 +133,7 @@ def where(item: ReviewItem, width: int = 80) -> str:
         return f"{fitted_condition(condition, max(4, width - 1 - cell_len(trial)))} {trial}"
     if item.row is None:
         return ""
-    return item.row.agent
+    return agent_or_file(item.row.agent, item.row.file)
 
 
 def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:

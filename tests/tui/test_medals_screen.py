@@ -843,3 +843,20 @@ async def test_a_list_of_ones_own_is_graded(tmp_path: Path) -> None:
         await pilot.press("plus", *str(tmp_path / "list.jsonl"), "enter")
         await until(pilot, lambda: "of 8; average" in screen_text(app))
     assert asked == [tmp_path / "list.jsonl"]
+
+
+async def test_files_and_agents_whose_names_begin_alike_are_told_apart_at_80_columns() -> None:
+    names = (
+        "predictions-of-model-a.csv", "predictions-of-model-b.csv",
+        "日本語の長い名前のファイル甲.csv", "日本語の長い名前のファイル乙.csv",
+        "first/answers-of-a-long-name.csv", "second/answers-of-a-long-name.csv",
+    )  # fmt: skip
+    row = next(row for row in sample_rows() if row.report is not None)
+    rows = [replace(row, agent="unknown", file=name) for name in names]
+    rows += [replace(row, agent=f"an-agent-of-the-newest-kind-v{n}") for n in (1, 2)]
+    services = FakeServices(None, rows)
+    async with opened(None, NARROW, services=services, start="medals") as (app, _):
+        shown = [line for line in rows_of(app) if "gold" in line]
+        assert len(set(shown)) == len(rows), shown
+        for end in ("-a.csv", "-b.csv", "甲.csv", "乙.csv", "-v1", "-v2"):
+            assert any(end in line for line in shown), end

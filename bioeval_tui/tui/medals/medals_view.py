@@ -5,20 +5,23 @@ cells and answer.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from io import StringIO
+from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import DASH, score_text
+from bioeval_tui.base.widths import told_apart
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.report_files import supersedes
-from bioeval_tui.grade.submissions import UNKNOWN_AGENT, agent_or_file
+from bioeval_tui.grade.submissions import LONGEST_NAME, UNKNOWN_AGENT, agent_or_file
 from bioeval_tui.grade.tally import Standing, standing_of
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.answer import Answer, answer_medals
 from bioeval_tui.report.formats.registry import Format, named_format
-from bioeval_tui.tui.shared.cells import Cell
+from bioeval_tui.tui.shared.cells import Cell, Tone
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting
 from bioeval_tui.tui.shared.output import tabbed
 
@@ -39,9 +42,11 @@ MEDALS: dict[Standing, Cell] = {
 }
 
 
+AGENT_WIDTH = 10
+"""Width of the column of agents and files, in cells."""
 COLUMNS: tuple[Column, ...] = (
     Column("task", 0),
-    Column("agent", 10),
+    Column("agent", AGENT_WIDTH),
     Column("medal", 12),
     Column("score", 10, True),
     Column("95 % interval", 16, True, 5),
@@ -133,9 +138,12 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
 
 
 def _whose_cell(row: MedalRow) -> Cell:
-    if row.agent != UNKNOWN_AGENT:
-        return Cell(row.agent)
-    return Cell(agent_or_file(None, row.file) or DASH, "quiet")
+    tone: Tone = "quiet" if row.agent == UNKNOWN_AGENT else "plain"
+    return Cell(_whose(row), tone)
+
+
+def _whose(row: MedalRow) -> str:
+    return agent_or_file(row.agent, row.file) or DASH
 
 
 def row_outcome(row: MedalRow) -> TaskReport | NotGraded:
@@ -202,6 +210,10 @@ class MedalTable(Listing[Entry]):
             COLUMNS, _KEYS, _words, lambda entry: id(entry.row), Sorting(MEDAL), ties=TASK
         )
         self._answer: Answer | None = None
+        self._files: dict[str, set[str]] = {}
+        """The files of each agent, or of each name of a file."""
+        self._told_apart: dict[int, Mapping[str, str]] = {}
+        """How agents and files are shown, by the width of the column; empty after a new one."""
         self._agents: set[str] = set()
         self._places: dict[tuple[str, ...], int] = {}
         """The place of each submission that can be told from others."""
@@ -223,6 +235,28 @@ class MedalTable(Listing[Entry]):
             self._answer = answer_medals([row_outcome(entry.row) for entry in self.entries])
         return self._answer
 
+    def whose(self, row: MedalRow, width: int) -> str:
+        """Return the agent or file of a row as it is told from the others in so many cells."""
+        if width not in self._told_apart:
+            texts = (self._called(name, files) for name, files in self._files.items())
+            self._told_apart[width] = told_apart(chain.from_iterable(texts), width)
+        name = _whose(row)
+        called = self._called(name, self._files.get(name, ()))
+        text = name if name in called else clean_line(row.file, LONGEST_NAME)
+        return self._told_apart[width].get(text, text)
+
+    def _called(self, name: str, files: Collection[str]) -> Collection[str]:
+        """Return the name, or the whole paths where several files have it and no agent is known."""
+        if name in self._agents or len(files) < 2:
+            return (name,)
+        return [clean_line(file, LONGEST_NAME) for file in files]
+
+    def _note_name(self, row: MedalRow) -> None:
+        files = self._files.setdefault(_whose(row), set())
+        if row.file not in files:
+            files.add(row.file)
+            self._told_apart = {}
+
     def add(self, row: MedalRow) -> None:
         """Add one row.
 
@@ -234,6 +268,7 @@ class MedalTable(Listing[Entry]):
         if at == len(self.items):
             self.append(entry)
             self._agents.add(row.agent)
+            self._note_name(row)
         else:
             held = self.items[at].row
             if not supersedes(row.report, row.at, held.report, held.at):
@@ -251,6 +286,9 @@ class MedalTable(Listing[Entry]):
         super().fill(items)
         self._answer = None
         self._agents = {entry.row.agent for entry in self.items}
+        self._files = {}
+        for entry in self.items:
+            self._note_name(entry.row)
         self._places = {
             (entry.row.agent, *entry.row.key): at
             for at, entry in enumerate(self.items)

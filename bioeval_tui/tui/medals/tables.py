@@ -125,6 +125,9 @@ class Submissions(SortedTable[Entry]):
     def _cells(self, entry: Entry, width: int) -> Mapping[str, Cell]:
         row = entry.row
         cells = medals_view.row_cells(row)
+        cells["agent"] = cells["agent"]._replace(
+            text=self.listing.whose(row, medals_view.AGENT_WIDTH)
+        )
         if cell_len(row.task_id) > width:
             # Its own name says more than its domain.
             name = row.task_id.rpartition("/")[2]
