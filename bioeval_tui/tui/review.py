@@ -399,13 +399,11 @@ class ReviewScreen(RefreshedScreen):
     def _show_words(self) -> None:
         item = self.looked_at
         path, notes, failure = [self.NAME], [], ""
-        if item is not None:
-            path.append(item.subject)
+        if item is not None and self.wide:
+            path.append(item.subject)  # elsewhere, it would take the place of the progress
         if self.items:
             failure = self._failure
             notes.append(Cell(review_view.progress(self.items, self.me), "quiet"))
-            if self.items[0].sample:
-                notes.append(Cell(self.items[0].sample, "quiet"))
         if self.blind:
             notes.append(Cell("blind", "warn"))
         if self.only_to_do:

@@ -234,6 +234,8 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
         shown += _graded_lines(item)
     elif item.judged is not None:
         shown += _judged_lines(item)
+    if item.sample:
+        shown.append([label("sample"), Cell(item.sample)])
     shown += _fault_lines(item)
     people = [entry for name, entry in item.opinions.items() if not kept_back or name == me]
     shown += [_review_line(entry) for entry in (*people, *item.faults.values())]
