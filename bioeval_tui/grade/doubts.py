@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, get_args
 
 from bioeval_tui.base.units import score_text
 
-DoubtKind = Literal["order", "columns"]
+DoubtKind = Literal["order", "columns", "answers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +22,16 @@ class Doubt:
 
     `order`: the grader takes rows by their place, so the same predictions in another order have
     another score. `columns`: the file has other columns than the sample submission, or in another
-    order, and the grader may take columns by their place.
+    order, and the grader may take columns by their place. `answers`: the file equals the answers
+    byte for byte, which perfect predictions of few rows may, too.
 
     Args:
-        kind: which of the two.
+        kind: which of these.
         as_handed_in: the score of the file.
         rearranged: the score of a copy in the expected form; None without a copy, or of a copy
             without a score.
         form: the form of the copy, such as `in the answers' order`; empty without a copy.
-        difference: how the columns differ; empty for `order`.
+        difference: how the columns differ; empty for the others.
         rows_too: the copy of a doubt about columns has other rows, too: which of both changed the
             score is unknown.
     """
@@ -45,6 +46,8 @@ class Doubt:
     @property
     def sentence(self) -> str:
         """What is wrong, with both scores."""
+        if self.kind == "answers":
+            return "equal to the answers in every value: perfect predictions, or a copy of them"
         if self.kind == "order":
             return f"this grader depends on the order of rows: {self._scores}"
         if self.form:

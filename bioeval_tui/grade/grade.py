@@ -32,6 +32,7 @@ from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.grade import alignment, order
 from bioeval_tui.grade.alignment import Coverage, invalid
 from bioeval_tui.grade.answers import read_part
+from bioeval_tui.grade.doubts import Doubt
 from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.leaderboard import Leaderboard, build_leaderboard, load_leaderboard
 from bioeval_tui.grade.ledger import file_hash
@@ -39,7 +40,7 @@ from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outco
 from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grade.score_numbers import ROUNDING, numpy_round, rounding_words, to_score
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
-from bioeval_tui.grade.submission_files import is_same_file, why_not_a_file
+from bioeval_tui.grade.submission_files import is_equal_file, is_same_file, why_not_a_file
 from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.tables import read_frame
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
@@ -289,6 +290,17 @@ class TaskGrading:
             return []  # as for `coverage`
 
     def _doubts(self, path: Path, raw: Any, seconds: float) -> order.Findings | None:
+        """Return what the values of a scored file and its form mean for its score; None if
+        nothing.
+        """
+        found = self._doubts_of_form(path, raw, seconds)
+        if not is_equal_file(path, self.task.answers):
+            return found
+        copied = Doubt("answers", float(np.ravel(raw)[0]))
+        doubts, notes = found or ((), ())
+        return order.Findings((copied, *doubts), notes)
+
+    def _doubts_of_form(self, path: Path, raw: Any, seconds: float) -> order.Findings | None:
         """Return what the form of a scored file means for its score; None if it has the expected
         form.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import stat
 from collections.abc import Sequence
@@ -83,5 +84,13 @@ def is_same_file(path: Path, other: Path) -> bool:
     """Return whether both are the same file, by any path or link; False if that is unknown."""
     try:
         return path.samefile(other)
+    except OSError:
+        return False
+
+
+def is_equal_file(path: Path, other: Path) -> bool:
+    """Return whether two files have the same bytes; False if one cannot be read."""
+    try:
+        return filecmp.cmp(path, other, shallow=False)
     except OSError:
         return False

@@ -33,6 +33,8 @@ def grade(submission, answers):
     return float((submission["y"].to_numpy() - answers["y"].to_numpy()).__abs__().mean())
 """
 ANSWERS = "id,y\n" + "".join(f"v{n},{(n * 7 % 10) / 10}\n" for n in range(10))
+PERFECT = ANSWERS + "\n"
+"""The same values in other bytes."""
 SAMPLE = "id,y\n" + "".join(f"v{n},0.0\n" for n in range(10))
 EXTRA = "id,y,mean\n" + "".join(f"v{n},{n * 3 % 10},{n * 3 % 10}.5\n" for n in range(10))
 
@@ -74,7 +76,7 @@ def test_rows_by_place(grade) -> None:
 
 
 def test_rows_by_place_in_order(grade) -> None:
-    assert not sentences(grade(ROWS_BY_PLACE, ANSWERS))
+    assert not sentences(grade(ROWS_BY_PLACE, PERFECT))
 
 
 @pytest.mark.parametrize("place", ["last", "first"])
@@ -181,7 +183,7 @@ def test_another_column_that_changes_nothing_is_only_a_note(grade) -> None:
 
 def test_a_missing_column_that_changes_nothing_is_only_a_note(grade) -> None:
     report = grade(
-        COLUMNS_BY_NAME, ANSWERS, sample=SAMPLE.replace("\n", ",0\n").replace("y,0", "y,unused")
+        COLUMNS_BY_NAME, PERFECT, sample=SAMPLE.replace("\n", ",0\n").replace("y,0", "y,unused")
     )
     assert not sentences(report)
     assert (
@@ -243,6 +245,31 @@ def test_every_view_says_it_beside_the_medal(grade, tasks, tmp_path: Path) -> No
     assert standing["fair"]["in_doubt"] == []
     for kind in ("html", "md", "csv", "json"):
         assert "takes columns by their place" in medals_of(kind, load_reports(file)), kind
+
+
+def test_a_copy_of_the_answers_is_in_doubt_wherever_doubts_are_said_and_keeps_its_score(
+    grade, tasks, tmp_path: Path
+) -> None:
+    words = "equal to the answers in every value: perfect predictions, or a copy of them"
+    report = grade(COLUMNS_BY_NAME, ANSWERS)
+    assert sentences(report) == [words]
+    published = {**grade(COLUMNS_BY_NAME, PERFECT).to_dict(), "extra": None}
+    ours = {**report.to_dict(), "extra": None}
+    for one in (published, ours):
+        one.pop("created_at")
+        one.pop("submission_path")
+    assert ours == published, "the doubt stands beside the published report"
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps({"task_reports": [report.to_dict()]}))
+    assert f"in doubt: {words}" in " ".join(call("medals", str(file)).output.split())
+    for kind in ("html", "md", "csv", "json"):
+        assert words in medals_of(kind, load_reports(file)), kind
+    path, task = tasks.submit(ANSWERS, "copy.csv"), report.task_id
+    where = ("--tasks-dir", str(tasks.root), "--data-dir", str(tasks.data))
+    card = call("grade-sample", str(path), task, *where)
+    assert card.output.splitlines()[1] == f"SURE  no: in doubt: {words}"
+    value = json.loads(call("validate", str(path), task, "--json", *where).output)
+    assert (value["in_doubt"], value["findings"]) == (True, [words])
 
 
 def test_the_card_and_validation_say_it(tasks) -> None:
