@@ -206,7 +206,7 @@ def items(reviewed: int, unreviewed: int, **more: Any) -> list[JudgedItem]:
             "everything in stratum 'x' was reviewed"),
         (items(40, 40, stratum=lambda n: "x" if n < 6 else "y"), "random", ""),
         (items(45, 45, cluster=lambda n: f"c{n % 9}"), "random",
-            "that is too few, at least 10 are needed"),
+            "the reviews are of 9 clusters, such as conversations or cases: that is too few"),
         (items(50, 50, cluster=lambda n: f"c{n % 10}"), "random", ""),
         (items(40, 40, cluster=lambda n: "same" if n < 2 else "", stratum=lambda n: "xy"[n % 2]),
             "stratified", "cluster 'same' is in several strata"),
