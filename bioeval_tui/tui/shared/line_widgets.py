@@ -5,7 +5,6 @@ tabs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
 
 from rich.cells import cell_len
 from textual import events, on
@@ -20,9 +19,6 @@ from textual.widgets import Digits, Input, Static
 
 from bioeval_tui.base.streams import draws_unicode
 from bioeval_tui.tui.shared.cells import Cell, paint, spread
-
-if TYPE_CHECKING:
-    from bioeval_tui.tui.shared.terminal_app import TerminalApp
 
 
 class TitleBar(Widget):
@@ -85,18 +81,6 @@ class OneLine(Input):
 
     between = " "
     """What joins pasted lines."""
-
-    def on_key(self, event: events.Key) -> None:
-        """Take no letter before the key ahead of it has done what it does: after enter, it would
-        change the answer that is on its way, and backspace would delete it in place of another.
-        """
-        app = cast("TerminalApp[object]", self.app)
-        if app.holding:
-            event.stop()
-            event.prevent_default()
-            app.hold(event)
-        elif not event.is_printable:
-            app.hold_keys(self)
 
     def _on_paste(self, event: events.Paste) -> None:
         lines = [line.strip() for line in event.text.splitlines() if line.strip()]
