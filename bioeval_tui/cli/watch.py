@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,13 +11,11 @@ import click
 
 from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.cli.app import show, view_opener
+from bioeval_tui.cli.app import show
 from bioeval_tui.cli.options import OutputFile
 from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.cli.terminal import need_terminal
-from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.runs import is_live
 from bioeval_tui.tui.data.services import AppServices
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -84,6 +83,6 @@ def replay(
 def _show(settings: Settings, path: Path, *, speed: float | None = None) -> int:
     """Attach to the run if it is in progress, otherwise replay it; return the exit code."""
     need_terminal(f"`bioeval-tui runs show {path.stem}` prints the score card")
-    view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)
-    show(AppServices(settings), view_opener(view), "leave")
+    services = AppServices(settings)
+    show(services, partial(services.open_file, path, speed=speed), "leave")
     return ExitCode.OK

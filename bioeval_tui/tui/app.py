@@ -27,6 +27,8 @@ from bioeval_tui.record.masking import current, masked, masking
 from bioeval_tui.tui import keys
 from bioeval_tui.tui.job_items import cannot_run
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.live.waiting_view import RUN_IS_OPENED
+from bioeval_tui.tui.opening import OPENING, OpeningScreen
 from bioeval_tui.tui.shared.base import BaseScreen, is_going
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.help_dialogs import HelpScreen, Palette
@@ -85,7 +87,7 @@ class BioevalApp(TerminalApp[None]):
     the app closes: `cancel` them, `ask`, or `leave` the run that was opened running, and ask for
     those that were started here. `pictures` is where screenshots go, the current folder by default;
     `clock` is monotonic, in seconds. `over_it` opens something over the first screen, once that is
-    there.
+    loaded.
     """
 
     TITLE = "bioeval-tui"
@@ -111,9 +113,12 @@ class BioevalApp(TerminalApp[None]):
         clock: Callable[[], float] = monotonic,
         over_it: Callable[[BioevalApp], object] | None = None,
     ) -> None:
-        # The first paint waits only for the screen that is shown first.
-        self.DEFAULT_MODE = start if isinstance(start, str) else "live"  # type: ignore[misc]
-        self._came_from: str = self.DEFAULT_MODE
+        self._screens = {entry.mode: entry for entry in keys.SCREENS}
+        self._first = self._screens[start if isinstance(start, str) else "live"]
+        # The first paint waits for no screen that takes long to load.
+        opens_at_once = self._first.is_light or self._first.is_loaded
+        self.DEFAULT_MODE = self._first.mode if opens_at_once else OPENING  # type: ignore[misc]
+        self._came_from: str = self._first.mode
         self._going_to: str = self.DEFAULT_MODE
         super().__init__()
         for look in THEMES:
@@ -129,8 +134,9 @@ class BioevalApp(TerminalApp[None]):
         self._pictures = pictures
         self._over_it = over_it
         self._kept_boxes: dict[type[HelpScreen | Palette], HelpScreen | Palette] = {}
-        for screen in keys.SCREENS:
+        for screen in self._screens.values():
             self.add_mode(screen.mode, screen.make)
+        self.add_mode(OPENING, self._make_opening)
 
     @property
     def opener(self) -> Opener | None:
@@ -150,8 +156,8 @@ class BioevalApp(TerminalApp[None]):
         self.set_class(self.few_colours, "-few-colours")
         self.set_class(self.no_color, "-no-colour")
         self.call_after_refresh(self.spare_collector)
-        if self._over_it is not None:
-            self.call_after_refresh(self._over_it, self)
+        if self.current_mode != OPENING and self._over_it is not None:
+            self._over_it(self)
 
     def spare_collector(self) -> None:
         """Exclude all objects loaded so far from garbage collection until the app ends.
@@ -186,11 +192,33 @@ class BioevalApp(TerminalApp[None]):
             return self.live.state
         return None
 
+    def _make_opening(self) -> OpeningScreen:
+        lines = self.introduction()
+        if self._first.mode == "live" and not lines:
+            lines = [*RUN_IS_OPENED]
+        return OpeningScreen(self._first, lines, self._show_first)
+
+    async def _show_first(self) -> None:
+        """Go from the opening to the first screen, unless the user has gone elsewhere."""
+        if self.current_mode == OPENING:
+            await self._switch(self._first.mode)
+            if self._over_it is not None:
+                self._over_it(self)
+
     async def action_go(self, mode: str) -> None:
-        """Go to a screen."""
-        if mode != self.current_mode:
-            self._came_from, self._going_to = self.current_mode, mode
-            await self.switch_mode(mode)
+        """Go to a screen. This one goes on while that is loaded, the first time."""
+        if mode in self._screens and not self._screen_stacks.get(mode):
+            await asyncio.to_thread(self._screens[mode].load)
+            self.call_after_refresh(self.spare_collector)
+        await self._switch(mode)
+
+    async def _switch(self, mode: str) -> None:
+        if mode == self.current_mode:
+            return
+        if self.current_mode != OPENING:  # nobody goes back there
+            self._came_from = self.current_mode
+        self._going_to = mode
+        await self.switch_mode(mode)
 
     def delay_update(self, delay: float = 0.05) -> None:
         """Suspend repainting while a screen is composed for the first time.

@@ -24,7 +24,7 @@ class BatchDemoApp(DemoApp):
     """Shows a recorded batch on its grid, then the best model."""
 
     def __init__(self, services: AppServices, paths: Sequence[Path], **options: Any) -> None:
-        super().__init__(services, "runs", **options)
+        super().__init__(services, "runs", over_it=lambda _: self._again(), **options)
         self._paths = paths
         self._grid: GridScreen | None = None
 
@@ -35,14 +35,9 @@ class BatchDemoApp(DemoApp):
         """
         return None
 
-    def on_mount(self) -> None:
-        """Open the grid over the list of its runs.
-
-        Textual calls `on_mount` of every base class as well.
-        """
-        self._again()
-
     def _again(self) -> None:
+        """Open the grid over the list of its runs."""
+
         def replayed() -> AsyncIterator[Sequence[Glance]]:
             return replayed_batch(self._paths, BATCH_S / self.pace, held=lambda: self.held)
 

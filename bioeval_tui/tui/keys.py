@@ -9,6 +9,7 @@ footer. `KeyOwners` lets keys of a widget apply wherever the focus is.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
@@ -25,22 +26,37 @@ from textual.widget import Widget
 
 
 class ScreenEntry(NamedTuple):
-    """A screen with a key: its name, key, label, tooltip, and its class as `module:Class`."""
+    """A screen with a key: its name, key, label, tooltip, and its class as `module:Class`.
+
+    The first paint may wait for one that `is_light`.
+    """
 
     mode: str
     key: str
     label: str
     tooltip: str
     where: str
+    is_light: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name in the screen's title, before it is loaded."""
+        return self.mode.capitalize()
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the screen's module is loaded, or is being loaded."""
+        return self.where.partition(":")[0] in sys.modules
+
+    def load(self) -> type[Screen[Any]]:
+        """Load the screen's module, which may take half a second, and return its class."""
+        module, _, name = self.where.partition(":")
+        screen: type[Screen[Any]] = getattr(import_module(module), name)
+        return screen
 
     def make(self) -> Screen[Any]:
-        """Return the screen.
-
-        Its module is loaded when the screen is first opened, not before the first paint.
-        """
-        module, _, name = self.where.partition(":")
-        screen: Screen[Any] = getattr(import_module(module), name)()
-        return screen
+        """Return the screen."""
+        return self.load()()
 
 
 SCREENS: tuple[ScreenEntry, ...] = (
@@ -50,6 +66,7 @@ SCREENS: tuple[ScreenEntry, ...] = (
         "home",
         "Go to your newest runs and what to do next",
         "bioeval_tui.tui.home:HomeScreen",
+        is_light=True,
     ),
     ScreenEntry("jobs", "1", "jobs", "Go to the job files", "bioeval_tui.tui.jobs:JobsScreen"),
     ScreenEntry(

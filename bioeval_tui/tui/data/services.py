@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from bioeval_tui.base.errors import StorageError
 from bioeval_tui.base.files import below, private_dir, read_small, write_whole
 from bioeval_tui.record.masking import masked
+from bioeval_tui.record.runs import is_live
 
 if TYPE_CHECKING:
     from bioeval_tui.base.settings import Settings
-    from bioeval_tui.evaluation.engine.attach import FollowedRun
+    from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
     from bioeval_tui.evaluation.engine.interface import EngineSpec, Resolved, RunRequest, RunView
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
     from bioeval_tui.grade.explaining.sections import Section
@@ -141,6 +142,13 @@ class AppServices:
         return ReviewDesk(self.settings, self._grading)
 
     @_Part
+    def _views(self) -> ModuleType:
+        """What runs are opened as."""
+        from bioeval_tui.evaluation.engine import attach
+
+        return attach
+
+    @_Part
     def _engines(self) -> ModuleType:
         """The starting of engines."""
         from bioeval_tui.evaluation.wiring import start
@@ -254,12 +262,9 @@ class AppServices:
         """
 
         def open_view() -> RunView:
-            from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
-            from bioeval_tui.record.runs import is_live
-
             path = self.run_list.find(run_id)
             if is_live(path):
-                return FollowedRun(path)
+                return self._followed(path)
             if self._large_runs.has_rows(path):
                 runs = self.run_list.runs()
                 known = next((run for run in runs if run.run_id == path.stem), None)
@@ -267,9 +272,29 @@ class AppServices:
                     whole = self._large_runs.whole(path, known.scores)
                     if speed is None or not whole.has_times:  # it would be played all at once
                         return whole
-            return ReplayedRun(path, speed)
+            return self._replayed(path, speed)
 
         return await self.in_thread(open_view)
+
+    async def open_file(self, path: Path, *, speed: float | None = None) -> RunView:
+        """Attach to the run that is recorded there, if it is in progress and no `speed` is given;
+        otherwise replay it.
+        """
+
+        def open_view() -> RunView:
+            if speed is None and is_live(path):
+                return self._followed(path)
+            return self._replayed(path, speed)
+
+        return await self.in_thread(open_view)
+
+    def _followed(self, path: Path) -> RunView:
+        view: FollowedRun = self._views.FollowedRun(path)
+        return view
+
+    def _replayed(self, path: Path, speed: float | None) -> RunView:
+        view: ReplayedRun = self._views.ReplayedRun(path, speed)
+        return view
 
     async def from_runs(self, function: Callable[..., Made], *run_ids: str) -> Made:
         """Read recorded runs and call a function with them, in a thread; return its result."""

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from bioeval_tui.base.text import plural, upper_first
-from bioeval_tui.base.units import clock, duration, latency_short, number
+from bioeval_tui.base.units import clock, latency_short, number
 from bioeval_tui.record.warning_codes import NOT_CLEAN
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
@@ -277,83 +277,10 @@ def score_cell(conversation: ConversationState) -> Cell:
     return Cell(said, "quiet")
 
 
-SLOW_S = 5.0
 NEWS_S = 15.0
 """How long, in the run's time, a warning that does not affect the result is shown above the
 conversations.
 """
-
-
-class Keys(NamedTuple):
-    """The keys that an empty live screen mentions; empty for a key that does nothing."""
-
-    jobs: str
-    runs: str
-    again: str
-    quit: str
-
-
-def waiting(
-    link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended: bool = False
-) -> list[Cell]:
-    """Return the lines of an empty live screen: what is happening, or what went wrong and what to
-    press.
-    """
-    if link == "empty":
-        lines = [Cell("No run is open", "strong"), Cell("")]
-        if keys.jobs:
-            lines.append(Cell(f"{keys.jobs}  jobs: press Enter on one to run it", "quiet"))
-        lines.append(Cell(f"{keys.runs}  past runs, and runs in progress elsewhere", "quiet"))
-        return lines
-    ways = f"{keys.quit}  quit"
-    if keys.again:
-        ways = f"{keys.again}  try again     {ways}"
-    again = Cell(ways, "quiet")
-    if link == "failed":
-        return [
-            Cell("The run could not start", "strong"),
-            Cell(""),
-            Cell(failure, "bad"),
-            Cell(""),
-            again,
-        ]
-    if ended or link == "interrupted":
-        return [
-            Cell("The run ended before a conversation started", "strong"),
-            Cell(""),
-            again,
-        ]
-    if link == "waiting":
-        lines = [Cell("Starting the engine…", "strong"), Cell("")]
-    else:
-        lines = [Cell("Preparing the first conversation…", "strong"), Cell("")]
-    if waited_s < SLOW_S:
-        lines.append(Cell("The first message appears here.", "quiet"))
-    else:
-        lines.append(
-            Cell(
-                f"This is taking longer than usual: {duration(waited_s)}. {keys.quit} quits.",
-                "warn",
-            )
-        )
-    return lines
-
-
-def reading(read: int, conversations: int) -> list[Cell]:
-    """Return the lines of a live screen whose large run is being read."""
-    said = f"Reading {plural(conversations, 'conversation')}…"
-    if read:
-        said = f"Reading {read:,} of {plural(conversations, 'conversation')}…"
-    return [Cell(said, "strong")]
-
-
-def title(link: LinkState) -> Cell:
-    """Return the title's status before the run has started."""
-    if link == "failed":
-        return Cell("! COULD NOT START", "bad")
-    if link == "empty":
-        return Cell("")
-    return Cell("◌ WAITING", "quiet")
 
 
 def banner(state: RunState, link: LinkState, failure: str, now: datetime | None) -> str:

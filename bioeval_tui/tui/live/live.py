@@ -19,7 +19,7 @@ from bioeval_tui.report.brief import make_brief
 from bioeval_tui.report.findings import StillUnfinished
 from bioeval_tui.report.sentences import sure
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live import heads_view, operator
+from bioeval_tui.tui.live import heads_view, operator, waiting_view
 from bioeval_tui.tui.live.conversations_widget import Conversations, FindLine
 from bioeval_tui.tui.live.feed import (
     MANY_CONVERSATIONS,
@@ -396,7 +396,7 @@ class LiveScreen(BaseScreen):
     def _show_title(self) -> None:
         state, play = self.state, self.watched.playback
         if state is None or state.started is None:
-            self.title_bar.say((self.NAME,), (), heads_view.title(self.link.status))
+            self.title_bar.say((self.NAME,), (), waiting_view.title(self.link.status))
             return
         speed: float | None = 1.0
         waits = False
@@ -421,11 +421,13 @@ class LiveScreen(BaseScreen):
             jobs = again = ""
             if not self.bioeval.READ_ONLY:
                 jobs, again = self.key("go('jobs')"), self.key("again")
-            keys = heads_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
-            lines = heads_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
+            keys = waiting_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
+            lines = waiting_view.waiting(
+                link.status, link.failure, link.waited_s, keys, ended=ended
+            )
             if link.whole is not None and not ended and link.status == "replay":
                 read, all_of_it = link.whole.conversations_read, link.whole.conversations
-                lines = heads_view.reading(read, all_of_it)
+                lines = waiting_view.reading(read, all_of_it)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
                 lines = self.bioeval.introduction()
             self.show_notice(lines)

@@ -25,7 +25,7 @@ from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.since import changes_since_run, previous_run
 from bioeval_tui.tui.data.large_runs import LargeRun
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.live import heads_view, score_card_view
+from bioeval_tui.tui.live import heads_view, score_card_view, waiting_view
 from bioeval_tui.tui.live.panels import names_head, wrapped_row
 from bioeval_tui.tui.live.score_card_view import CardEvidence
 from bioeval_tui.tui.review_items import ReviewSource
@@ -669,7 +669,7 @@ class CardToCome(Dialog[CardFigures]):
     def _progress(self) -> str:
         if self._is_read or not isinstance(self._run, LargeRun):
             return "Working out the figures…"
-        (said,) = heads_view.reading(self._run.conversations_read, self._run.conversations)
+        (said,) = waiting_view.reading(self._run.conversations_read, self._run.conversations)
         return said.text
 
     @work(group="figures")
