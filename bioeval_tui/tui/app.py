@@ -193,9 +193,9 @@ class BioevalApp(TerminalApp[None]):
         return None
 
     def _make_opening(self) -> OpeningScreen:
-        lines = self.introduction()
-        if self._first.mode == "live" and not lines:
-            lines = [*RUN_IS_OPENED]
+        lines: Sequence[Cell] = ()
+        if self._first.mode == "live":  # the same as it says first
+            lines = self.introduction() or RUN_IS_OPENED
         return OpeningScreen(self._first, lines, self._show_first)
 
     async def _show_first(self) -> None:
