@@ -22,14 +22,15 @@ from measure import percentile
 
 from bioeval_tui.base.isolation import program_command
 
-# What is looked for stands behind the first letter of an empty line: the cursor stands on that.
+# What is looked for stands behind the first letter of an empty line: the cursor stands on that. A
+# cell that shows the same letter already is not written again: of `Runs` over `Jobs`, the last one.
 KEYS: dict[str, tuple[bytes, bytes]] = {
     "? help": (b"?", b"Both conversations of a run"),
     "/ find": (b"/", b"ext in all conversations"),
     "ctrl+p palette": (b"\x10", b"earch for commands"),
     "ctrl+p its list": (b"\x10", b"Pause both conversations"),
     "1 Jobs": (b"1", b"Jobs"),
-    "3 Runs": (b"3", b"Runs"),
+    "3 Runs": (b"3", b"Run"),
     "4 Benchmarks": (b"4", b"Benchmarks"),
     "5 Medals": (b"5", b"Medals"),
     "2 Live": (b"2", b"without the facts"),

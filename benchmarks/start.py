@@ -4,9 +4,9 @@ a bare Textual app.
     uv run python benchmarks/start.py            # a minute
 
 First paint is from starting the process in a pseudo-terminal of 160×45 until the title of its first
-screen came out; for `demo`, whose title comes with its second paint, until its introduction. The
-processor time of a first paint is that of the process alone, without an engine that it may have
-started.
+screen came out; for `demo`, until its introduction. `demo` and a replay then load their screen:
+`until its run` goes on until the terminal shows what the run is about, above its conversations. The
+processor time of a paint is that of the process alone, without an engine that it may have started.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ Bare().run()
 """
 TITLE = "›"
 """Only the title of a screen has it; the program's name is in what it says of a failure, too."""
+TOPIC = "warfarin"
+"""What both the demo's run and the replayed one are about."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -109,10 +111,15 @@ def main() -> None:
             "app": first(TITLE, "app"),
             "demo": first("Does an agent", "demo"),
             "replay of 10,000 events": first(TITLE, "runs", "replay", recording.stem),
+            "demo, until its run": first(TOPIC, "demo"),
+            "replay, until its run": first(TOPIC, "runs", "replay", recording.stem),
         }
         beside = dict.fromkeys(("--help", "run --help"), "import click")
         beside |= dict.fromkeys(("check of a job", "headless run of one turn"), "import openai")
-        beside |= dict.fromkeys(("app", "demo", "replay of 10,000 events"), "bare Textual app")
+        paints = ("app", "demo", "replay of 10,000 events")
+        beside |= dict.fromkeys(paints, "bare Textual app")
+        runs_shown = ("demo, until its run", "replay, until its run")
+        beside |= dict.fromkeys(runs_shown, "bare Textual app")
         found = in_turn(ways, options.runs)
     print(f"{'':26}{'wall, ms':>20}{'CPU, ms':>20}  CPU beside another")
     for way, taken in found.items():
