@@ -30,6 +30,8 @@ BATCH = (
 )
 LIST = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.base.settings"
 MODELS = {"pydantic.main", "jinja2"}
+WATCHED = "import bioeval_tui.cli.demo, bioeval_tui.cli.show_demo, bioeval_tui.cli.watch"
+LIVE = "bioeval_tui.tui.live.live"
 HOME = "import bioeval_tui.cli.app, bioeval_tui.tui.home"
 OPTIONS = {"bioeval_tui.record.run_options", "bioeval_tui.report.formats.registry"}
 SIGNED_RANKS = "import bioeval_tui.statistics.p_values as p; p.signed_rank_p([0.1, 0.2, -0.3])"
@@ -58,6 +60,7 @@ LOADS: dict[str, tuple[str, Set[str], Set[str]]] = {
         HEAVY,
         set(),
     ),
+    "the first paint of a demo and a replay": (WATCHED, {*MODELS, LIVE}, set()),
     "the first paint of Home": (HOME, {*MODELS, *OPTIONS, "bioeval_tui.plugins"}, set()),
     "check": (
         "import bioeval_tui.cli.check",

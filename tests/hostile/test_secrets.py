@@ -187,6 +187,8 @@ async def picture(environment: dict[str, str], root: Path) -> None:
 
     app = BioevalApp(AppServices(Settings.from_environment(environment)), "runs")
     async with app.run_test(size=(160, 45)) as pilot:
+        while app.current_mode != "runs":  # it is loaded after the first paint
+            await pilot.pause(0.01)
         for key in ("enter", "tab", "escape", "1"):
             await pilot.press(key)
             await pilot.pause(0.05)

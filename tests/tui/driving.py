@@ -18,6 +18,7 @@ from textual.widgets import Static
 
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.keys import SCREENS
 
 WIDE, NARROW = (160, 45), (80, 24)
 SIZES = pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest.mark.long)])
@@ -30,6 +31,8 @@ SOON_S = 0.07
 """Timers that are due so soon belong to what a key does: frames, and lists that wait for the cursor
 to rest.
 """
+for screen in SCREENS:
+    screen.load()  # or the first test of a process begins with what is shown until it is loaded
 FOLLOWS = ("feed", "grid")
 """Workers that run as long as a run does."""
 
