@@ -61,6 +61,15 @@ class Case(BaseModel):
         what = "case" if self.name else "user"
         return f"{what} {self.words}" + (f", trial {self.trial}" if self.trial > 1 else "")
 
+    def in_trial(self, trial: int) -> Case:
+        """Return the case of another of its trials, which shares everything else with it."""
+        if trial == self.trial:
+            return self
+        copy = self.model_copy(update={"trial": trial})
+        # pydantic's own copy is as large as the case, and a run may have 50,000 trials
+        object.__setattr__(copy, "__pydantic_fields_set__", self.__pydantic_fields_set__)
+        return copy
+
 
 class PackedParts(Mapping[str, Any]):
     """The filled-in parts of a case as JSON: each look makes them anew.
@@ -133,23 +142,28 @@ def trial_cases(
     are the cases of the earlier trials.
     """
     met = Counter(case.key for case in before)
+    of_place: dict[int, Case] = {}
     made = []
     for place in places:
         if place >= len(cases):
             continue  # the file was changed by hand
-        case = cases[place]
-        filled = {**job, **plain_parts(case.parts)}
+        if place not in of_place:
+            of_place[place] = _first_trial(job, cases[place])
+        case = of_place[place]
         met[case.key] += 1
-        of_trial = Case(
-            name=case.name,
-            trial=met[case.key],
-            persona=case.persona,
-            user=case.user,
-            tasks=case_tasks(filled),
-            facts=tuple(map(str, filled.get("facts") or ())),
-        )
-        made.append(of_trial)
+        made.append(case.in_trial(met[case.key]))
     return made
+
+
+def _first_trial(job: Mapping[str, Any], case: JobCase) -> Case:
+    filled = {**job, **plain_parts(case.parts)}
+    return Case(
+        name=case.name,
+        persona=case.persona,
+        user=case.user,
+        tasks=case_tasks(filled),
+        facts=tuple(map(str, filled.get("facts") or ())),
+    )
 
 
 def job_with_case(job: dict[str, Any], case: Case) -> dict[str, Any]:

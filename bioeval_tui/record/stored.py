@@ -20,12 +20,12 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from threading import Lock
+from sys import intern
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bioeval_tui.base.errors import Problem, RecordingError
@@ -33,7 +33,7 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.record import events
 from bioeval_tui.record.cases import Case
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.events import RunEvent, with_fields
+from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.reading import CHUNK, LineReader, pause_collector, started_run
 from bioeval_tui.record.runs import is_large, is_live, is_run_id
 from bioeval_tui.record.state import (
@@ -43,14 +43,19 @@ from bioeval_tui.record.state import (
     WorkClock,
     apply,
 )
-from bioeval_tui.record.stored_rows import Numbers, StoredConversation, numbers_of
+from bioeval_tui.record.stored_rows import (
+    Line,
+    Numbers,
+    Piece,
+    RowSource,
+    StoredConversation,
+    numbers_of,
+)
 from bioeval_tui.record.warning_codes import NOT_CLEAN
 
 if TYPE_CHECKING:
     from bioeval_tui.record.masking.mask import Mask, Pieces
 
-MOST_WHOLE = 64
-"""The number of conversations whose texts stay in memory once they were read."""
 MOST_BYTES = 1 << 29
 """The most bytes of rows that are read: those of a million conversations."""
 HASH = "sha256"
@@ -63,143 +68,6 @@ Place = tuple[int, int]
 
 class _UnknownTextError(Exception):
     """A text does not stand in the recording as it was read."""
-
-
-_Line = tuple[int, bytes]
-"""A line and the number of bytes before it, as `LineReader.feed_placed` returns them."""
-
-
-@dataclass(slots=True)
-class _Piece:
-    """Where the lines of one conversation stand, and what they were when they were read."""
-
-    places: list[int] = field(default_factory=list)
-    """First byte and length of each run of lines, one after another."""
-    checksum: int = 0
-
-    def add(self, line: _Line) -> None:
-        offset, data = line
-        length = len(data) + 1
-        if self.places and self.places[-2] + self.places[-1] == offset:
-            self.places[-1] += length
-        else:
-            self.places += (offset, length)
-        self.checksum = zlib.crc32(b"\n", zlib.crc32(data, self.checksum))
-
-
-class RowSource:
-    """What the rows of a recording are read with: where each conversation stands in the file, and
-    the texts, cases and parts of scores that conversations share.
-
-    It knows no row, so that nothing of a run stays in memory that nobody shows any more.
-    """
-
-    def __init__(self, path: Path, mask: Mask | None) -> None:
-        self.path, self.mask = path, mask
-        self.pieces: dict[ConversationKey, _Piece] = {}
-        self.texts: list[str] = []
-        self.cases: list[Case] = []
-        self._run = RunState()
-        self._trial_cases: dict[tuple[int, int], Case] = {}
-        self._parts: dict[tuple[Any, ...], events.ScorePart] = {}
-        self._whole: dict[ConversationKey, ConversationState] = {}
-        self._keeping = Lock()
-        """A screen shows a conversation while a thread reads others."""
-        self._alike: dict[str, Any] = {}
-
-    def take_run(self, state: RunState) -> None:
-        """Note what a conversation is folded with: the job and the cases of the run."""
-        self._run = RunState(state.started, cases=state.cases, _parts=state._parts)
-
-    def text(self, number: int) -> str:
-        """Return a text by its number."""
-        return self.texts[number] if number >= 0 else ""
-
-    def case(self, trial: int, number: list[int] | int | None) -> Case | None:
-        """Return a case by its number and the case's trial."""
-        if number is None:
-            return None
-        if isinstance(number, int):
-            return self._run.cases[trial - 1]
-        which, of_case = number
-        known = self._trial_cases.get((which, of_case))
-        if known is None:
-            known = self.cases[which]
-            if known.trial != of_case:
-                known = with_fields(known, trial=of_case)
-            self._trial_cases[which, of_case] = known
-        return known
-
-    def part(
-        self, name: Any, weight: float, value: float | None, left_out: bool, reason: int
-    ) -> events.ScorePart:
-        """Return a part of a score; equal ones are one."""
-        key = (name, weight, value, left_out, reason)
-        if key not in self._parts:
-            self._parts[key] = events.ScorePart(
-                name=name, weight=weight, value=value, left_out=left_out, reason=self.text(reason)
-            )
-        return self._parts[key]
-
-    def shared(self, numbers: Numbers) -> Numbers:
-        """Return the same, with equal parts shared by all conversations: most are alike."""
-        alike = self._alike
-        return Numbers._make(
-            alike.setdefault(repr(each), each) if isinstance(each, list) else each
-            for each in numbers
-        )
-
-    def whole(self, key: ConversationKey) -> ConversationState:
-        """Return a conversation with its texts; the last ones stay in memory.
-
-        Raises:
-            RecordingError: the recording is no longer what it was.
-        """
-        talk = self._whole.get(key)
-        if talk is None:
-            talk = self.read_whole(key)
-            with self._keeping:
-                if len(self._whole) >= MOST_WHOLE:
-                    del self._whole[next(iter(self._whole))]
-                self._whole[key] = talk
-        return talk
-
-    def read_whole(self, key: ConversationKey) -> ConversationState:
-        """Return a conversation, read from the recording.
-
-        Raises:
-            RecordingError: the recording is no longer what it was.
-        """
-        run = self._run
-        folded = RunState(run.started, cases=run.cases, _parts=run._parts)
-        for event in self.events(self.pieces[key]):
-            apply(folded, event)
-        talk = folded.conversations.get(key)
-        if talk is None:
-            raise self._changed()
-        return talk
-
-    def events(self, piece: _Piece) -> Iterator[RunEvent]:
-        """Yield the events of some lines, all of them of a conversation or none, masked.
-
-        Raises:
-            RecordingError: the recording is no longer what it was.
-        """
-        data = b""
-        try:
-            with self.path.open("rb") as file:
-                for offset, length in zip(piece.places[::2], piece.places[1::2], strict=True):
-                    file.seek(offset)
-                    data += file.read(length)
-        except OSError as error:
-            raise RecordingError(f"{self.path}: cannot be read: {error.strerror}") from None
-        if zlib.crc32(data) != piece.checksum:
-            raise self._changed()
-        written = LineReader(self.path.name).feed(data)
-        yield from written if self.mask is None else self.mask.events(written)
-
-    def _changed(self) -> RecordingError:
-        return RecordingError(f"{self.path}: changed while it was shown")
 
 
 class StoredRun:
@@ -221,9 +89,9 @@ class StoredRun:
         """
         self._lines_read = 0
         self._source = RowSource(path, mask)
-        self._rows: dict[ConversationKey, str | None] = {}
-        """As JSON; None for a conversation that is no row: it is read whole."""
-        self._loose = _Piece()
+        self._whole: dict[ConversationKey, Piece] = {}
+        """Where the conversations stand that are no rows: they are read whole."""
+        self._loose = Piece()
         """The lines of which the run itself is made."""
         self._text_places: list[Place] = []
         self._text_numbers: dict[str, int] = {}
@@ -235,7 +103,7 @@ class StoredRun:
     @property
     def conversations_read(self) -> int:
         """How many conversations were read; meanwhile, how many so far."""
-        return len(self._source.pieces)
+        return len(self.state.conversations)
 
     def read(self, hashed: Any = None) -> None:
         """Read the recording, conversation by conversation; what was taken up is read on, given the
@@ -246,8 +114,8 @@ class StoredRun:
         """
         state = self.state
         reader = LineReader(self.path.name, [*self.problems], self._lines_read, self._size or 0)
-        lines: dict[ConversationKey, list[_Line]] = {}
-        begun: dict[ConversationKey, _Line] = {}
+        lines: dict[ConversationKey, list[Line]] = {}
+        begun: dict[ConversationKey, Line] = {}
         digest = hashed or hashlib.new(HASH)
         with pause_collector(reader):
             for line, event in self._lines(reader, digest):
@@ -275,7 +143,7 @@ class StoredRun:
         self._size, self._lines_read = reader.taken if is_whole else None, reader.line
         self.problems, self.digest = reader.problems, digest.hexdigest()
 
-    def _lines(self, reader: LineReader, digest: Any) -> Iterator[tuple[_Line, RunEvent]]:
+    def _lines(self, reader: LineReader, digest: Any) -> Iterator[tuple[Line, RunEvent]]:
         try:
             with self.path.open("rb") as file:
                 file.seek(reader.taken)
@@ -312,19 +180,18 @@ class StoredRun:
         talks, key = self.state.conversations, (event.condition, event.trial)
         known = talks.get(key)  # type: ignore[call-overload]  # equal to its `ConversationKey`
         if isinstance(known, StoredConversation):
-            talks[known.key] = self._source.read_whole(known.key)
-            del self._rows[known.key]
+            self._whole[known.key], _ = known.row
+            talks[known.key] = self._source.read_whole(known.key, self._whole[known.key])
 
     def _store(
-        self, key: ConversationKey, lines: list[_Line], begun: dict[ConversationKey, _Line]
+        self, key: ConversationKey, lines: list[Line], begun: dict[ConversationKey, Line]
     ) -> None:
         """Replace a folded conversation by its row; one that cannot be a row stays whole."""
-        piece = self._source.pieces.setdefault(key, _Piece())
+        piece = self._whole.setdefault(key, Piece())
         for line in lines:
             piece.add(line)
         talk = self.state.conversations[key]
         self._add_held_back(talk)
-        self._rows[key] = None
         started = self.state.started
         with suppress(_UnknownTextError):
             row = numbers_of(
@@ -333,10 +200,10 @@ class StoredRun:
                 lambda text: self._text_number(text, lines),
                 is_imported=started is None or started.source is not None,
             )
-            self._rows[key] = _json(row)
-            self.state.conversations[key] = StoredConversation(self._source, key, row)
+            self.state.conversations[key] = StoredConversation(self._source, key, piece, row)
+            del self._whole[key]
 
-    def _text_number(self, text: str, lines: Iterable[_Line]) -> int:
+    def _text_number(self, text: str, lines: Iterable[Line]) -> int:
         if not text:
             return -1
         if text not in self._text_numbers and self._mask is not None:
@@ -383,7 +250,7 @@ class StoredRun:
             "size": self._size,
             "lines": self._lines_read,
             "problems": [[problem.message, problem.line] for problem in self.problems],
-            "loose": [self._loose.places, self._loose.checksum],
+            "loose": _placed(self._loose),
             "texts": self._text_places,
             "cases": self._case_places,
             "seq": state.last_seq,
@@ -396,14 +263,17 @@ class StoredRun:
 
     def rows(self) -> Iterator[str]:
         """Yield the row of each conversation, as JSON."""
-        for key in self.state.conversations:
-            piece = self._source.pieces[key]
-            place = _json([*key, piece.places, piece.checksum])
-            yield f"[{place},{self._rows[key] or 'null'}]"
+        for key, talk in self.state.conversations.items():
+            if isinstance(talk, StoredConversation):
+                piece, row = talk.row
+                yield _json([[*key, *_placed(piece)], row])
+            else:
+                yield _json([[*key, *_placed(self._whole[key])], None])
 
-    def forget_rows(self) -> None:
-        """Forget what only `pack` needs."""
-        self._rows.clear()
+    @property
+    def are_mostly_rows(self) -> bool:
+        """Whether most conversations are rows, so that they are worth keeping."""
+        return len(self._whole) <= len(self.state.conversations) // 10
 
     def take(
         self, kept: dict[str, Any], rows: Iterable[list[Any]], digest: str, *, reads_on: bool
@@ -420,7 +290,7 @@ class StoredRun:
             Problem(message, self.path.name, line) for message, line in kept["problems"]
         ]
         state = self.state
-        for event in self._source.events(_Piece(*kept["loose"])):
+        for event in self._source.events(_piece(*kept["loose"])):
             apply(state, event)
         self._source.take_run(state)
         # Only the lines that change the run were applied to its conversations.
@@ -433,14 +303,14 @@ class StoredRun:
         )
         self._read_texts(kept)
         for (condition, trial, places, checksum), row in rows:
-            key = ConversationKey(condition, trial)
-            self._source.pieces[key] = _Piece(places, checksum)
+            key, piece = ConversationKey(intern(condition), trial), _piece(places, checksum)
             if row is None:
-                state.conversations[key] = self._source.read_whole(key)
+                self._whole[key] = piece
+                state.conversations[key] = self._source.read_whole(key, piece)
             else:
-                state.conversations[key] = StoredConversation(self._source, key, Numbers(*row))
-            if reads_on:
-                self._rows[key] = None if row is None else _json(row)
+                state.conversations[key] = StoredConversation(
+                    self._source, key, piece, Numbers(*row)
+                )
         if reads_on:
             self._number_again(kept)
         if len(state.conversations) != kept["conversations"]:
@@ -449,7 +319,7 @@ class StoredRun:
     def _number_again(self, kept: dict[str, Any]) -> None:
         """Take up which number each text and case has."""
         source = self._source
-        self._loose = _Piece(*kept["loose"])
+        self._loose = _piece(*kept["loose"])
         self._text_places, self._case_places = kept["texts"], kept["cases"]
         self._text_numbers = {text: number for number, text in enumerate(source.texts)}
         self._case_numbers = {_case_key(case): at for at, case in enumerate(source.cases)}
@@ -471,7 +341,7 @@ class StoredRun:
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("not a text")
 
-    def _case_number(self, talk: ConversationState, begun: _Line | None) -> list[int] | int | None:
+    def _case_number(self, talk: ConversationState, begun: Line | None) -> list[int] | int | None:
         case, of_run = talk.case, self.state.cases
         if case is None:
             return None
@@ -490,6 +360,15 @@ class StoredRun:
 
 def _case_key(case: Case) -> Any:
     return (*case.key, case.facts, tuple(tuple(task.items()) for task in case.tasks))
+
+
+def _placed(piece: Piece) -> list[Any]:
+    """Return a piece as `_piece` takes it."""
+    return [piece.places.tolist(), piece.checksum]
+
+
+def _piece(places: Iterable[int], checksum: int) -> Piece:
+    return Piece(array("Q", places), checksum)
 
 
 def _json(value: Any) -> str:
@@ -525,8 +404,7 @@ def pack(run: StoredRun) -> bytes | None:
     """Return the rows of a recording that was read, without any text; None if most of its
     conversations are no rows.
     """
-    whole = sum(row is None for row in run._rows.values())
-    if whole > len(run._rows) // 10:
+    if not run.are_mostly_rows:
         return None
     # One by one: all of them at once would take more memory than the views.
     packer = zlib.compressobj(1)
@@ -584,7 +462,6 @@ def stored_run(
         rows = pack(run)
         if rows is not None:
             kept_in.keep(path.stem, ROWS, run.digest, rows)
-    run.forget_rows()
     return run
 
 

@@ -8,42 +8,178 @@ the conversation is read again for it. A row has no text, but the number of one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import zlib
+from array import array
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.record import events
 from bioeval_tui.record.cases import Case
+from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.persona_facts import PersonaFacts
+from bioeval_tui.record.reading import LineReader
 from bioeval_tui.record.state import (
     ConversationKey,
     ConversationState,
     MessageState,
+    RunState,
     TokenCounts,
+    apply,
 )
 
+if TYPE_CHECKING:
+    from bioeval_tui.record.masking.mask import Mask
 
-class Source(Protocol):
-    """The recording of a row, of which `record.stored.RowSource` says what each does."""
 
-    def text(self, number: int) -> str: ...
+MOST_WHOLE = 64
+"""The number of conversations whose texts stay in memory once they were read."""
+MOST_ALIKE = 5_000
+"""The number of different parts of rows that are remembered, so that equal ones are one."""
+Line = tuple[int, bytes]
+"""A line and the number of bytes before it, as `LineReader.feed_placed` returns them."""
 
-    def case(self, trial: int, number: list[int] | int | None) -> Case | None: ...
+
+@dataclass(slots=True)
+class Piece:
+    """Where the lines of one conversation stand, and what they were when they were read."""
+
+    places: array[int] = field(default_factory=lambda: array("Q"))
+    """First byte and length of each run of lines, one after another."""
+    checksum: int = 0
+
+    def add(self, line: Line) -> None:
+        offset, data = line
+        length = len(data) + 1
+        if self.places and self.places[-2] + self.places[-1] == offset:
+            self.places[-1] += length
+        else:
+            self.places.extend((offset, length))
+        self.checksum = zlib.crc32(b"\n", zlib.crc32(data, self.checksum))
+
+
+class RowSource:
+    """What the rows of a recording are read with: the texts, cases and numbers that conversations
+    share.
+
+    It knows no row but those whose parts were made last, so that nothing of a run stays in memory
+    that nobody shows any more.
+    """
+
+    def __init__(self, path: Path, mask: Mask | None) -> None:
+        self.path, self.mask = path, mask
+        self.texts: list[str] = []
+        self.cases: list[Case] = []
+        self.made: dict[str, tuple[StoredConversation | None, Any]] = {}
+        """The parts that were made last, each with its conversation."""
+        self._run = RunState()
+        self._trial_cases: dict[tuple[int, int], Case] = {}
+        self._parts: dict[tuple[Any, ...], events.ScorePart] = {}
+        self._whole: dict[ConversationKey, ConversationState] = {}
+        self._keeping = Lock()
+        """A screen shows a conversation while a thread reads others."""
+        self._alike: dict[str, Any] = {}
+
+    def take_run(self, state: RunState) -> None:
+        """Note what a conversation is folded with: the job and the cases of the run."""
+        self._run = RunState(state.started, cases=state.cases, _parts=state._parts)
+
+    def text(self, number: int) -> str:
+        """Return a text by its number."""
+        return self.texts[number] if number >= 0 else ""
+
+    def case(self, trial: int, number: list[int] | int | None) -> Case | None:
+        """Return a case by its number and the case's trial."""
+        if number is None:
+            return None
+        if isinstance(number, int):
+            return self._run.cases[trial - 1]
+        which, of_case = number
+        known = self._trial_cases.get((which, of_case))
+        if known is None:
+            known = self.cases[which].in_trial(of_case)
+            self._trial_cases[which, of_case] = known
+        return known
 
     def part(
         self, name: Any, weight: float, value: float | None, left_out: bool, reason: int
-    ) -> events.ScorePart: ...
+    ) -> events.ScorePart:
+        """Return a part of a score; equal ones are one."""
+        key = (name, weight, value, left_out, reason)
+        if key not in self._parts:
+            self._parts[key] = events.ScorePart(
+                name=name, weight=weight, value=value, left_out=left_out, reason=self.text(reason)
+            )
+        return self._parts[key]
 
-    def shared(self, numbers: Numbers) -> Numbers: ...
+    def shared(self, numbers: Numbers) -> Numbers:
+        """Return the same, with equal parts shared by all conversations: most are alike."""
+        alike = self._alike
+        if len(alike) > MOST_ALIKE:
+            alike.clear()
+        others = [
+            each if each is None or isinstance(each, int) else alike.setdefault(repr(each), each)
+            for each in numbers[_OWN:]
+        ]
+        return Numbers._make([*numbers[:_OWN], *others])
 
-    def whole(self, key: ConversationKey) -> ConversationState: ...
+    def whole(self, key: ConversationKey, piece: Piece) -> ConversationState:
+        """Return a conversation with its texts; the last ones stay in memory.
 
+        Raises:
+            RecordingError: the recording is no longer what it was.
+        """
+        talk = self._whole.get(key)
+        if talk is None:
+            talk = self.read_whole(key, piece)
+            with self._keeping:
+                if len(self._whole) >= MOST_WHOLE:
+                    del self._whole[next(iter(self._whole))]
+                self._whole[key] = talk
+        return talk
 
-_Place = tuple[Source, ConversationKey]
-"""Where a conversation is read."""
+    def read_whole(self, key: ConversationKey, piece: Piece) -> ConversationState:
+        """Return a conversation, read from the recording.
+
+        Raises:
+            RecordingError: the recording is no longer what it was.
+        """
+        run = self._run
+        folded = RunState(run.started, cases=run.cases, _parts=run._parts)
+        for event in self.events(piece):
+            apply(folded, event)
+        talk = folded.conversations.get(key)
+        if talk is None:
+            raise self._changed()
+        return talk
+
+    def events(self, piece: Piece) -> Iterator[RunEvent]:
+        """Yield the events of some lines, all of them of a conversation or none, masked.
+
+        Raises:
+            RecordingError: the recording is no longer what it was.
+        """
+        data = b""
+        try:
+            with self.path.open("rb") as file:
+                for offset, length in zip(piece.places[::2], piece.places[1::2], strict=True):
+                    file.seek(offset)
+                    data += file.read(length)
+        except OSError as error:
+            raise RecordingError(f"{self.path}: cannot be read: {error.strerror}") from None
+        if zlib.crc32(data) != piece.checksum:
+            raise self._changed()
+        written = LineReader(self.path.name).feed(data)
+        yield from written if self.mask is None else self.mask.events(written)
+
+    def _changed(self) -> RecordingError:
+        return RecordingError(f"{self.path}: changed while it was shown")
 
 
 class _Partial(BaseModel):
@@ -53,19 +189,10 @@ class _Partial(BaseModel):
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
-    _plain: ClassVar[dict[str, Any]] = {}
-    """The values that most of its kind have, which take no memory in each."""
-
     @classmethod
-    def of(cls, place: _Place, at: int = 0, /, **known: Any) -> Any:
+    def of(cls, talk: StoredConversation, known: dict[str, Any], at: int = 0) -> Any:
         """Return it with the fields that are known; `at` is its place among those of its kind."""
-        plain = cls._plain
-        known = {
-            name: value for name, value in known.items() if value != plain.get(name, _NO_VALUE)
-        }
-        known["_place"] = place
-        if at:
-            known["_at"] = at
+        known["_talk"], known["_at"] = talk, at
         made = cls.__new__(cls)
         for name, value in (
             ("__dict__", known),
@@ -80,13 +207,10 @@ class _Partial(BaseModel):
         # pydantic and copy look for names with underscores that no event has
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in self._plain and name not in self.__dict__.get("_unknown", ()):
-            return self._plain[name]
         return getattr(self._in_whole(), name)
 
     def _in_whole(self) -> Any:
-        source, key = self.__dict__["_place"]
-        return self._find(source.whole(key), self.__dict__.get("_at", 0))
+        return self._find(self.__dict__["_talk"].recorded, self.__dict__["_at"])
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -100,24 +224,15 @@ class _Partial(BaseModel):
 
 
 _NOT_NOTED: set[str] = set()
-_NO_VALUE = object()
 
 
 class _Task(_Partial, events.TaskScored):
     model_config = ConfigDict(defer_build=True)
-    _plain: ClassVar[dict[str, Any]] = {
-        "reason": "",
-        "evidence": (),
-        "spread": 0.0,
-        "weight": 1.0,
-        "asked": None,
-        "only_of_user": False,
-    }
 
     @property
     def unproved(self) -> bool:
         """As of `TaskScored`."""
-        return "unproved" in self.__dict__.get("_unknown", ())
+        return bool(self.__dict__["_is_unproved"])
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -127,15 +242,6 @@ class _Task(_Partial, events.TaskScored):
 
 class _Verdict(_Partial, events.TranscriptScored):
     model_config = ConfigDict(defer_build=True)
-    _plain: ClassVar[dict[str, Any]] = {
-        "judging": "",
-        "kept": None,
-        "question": "",
-        "prompts": {},
-        "tone": None,
-        "tokens_in": None,
-        "tokens_out": None,
-    }
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -144,12 +250,6 @@ class _Verdict(_Partial, events.TranscriptScored):
 
 class _Score(_Partial, events.ConversationScored):
     model_config = ConfigDict(defer_build=True)
-    _plain: ClassVar[dict[str, Any]] = {
-        "penalty": 0.0,
-        "failures": 0,
-        "average_latency_ms": None,
-        "cancelled": False,
-    }
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -158,7 +258,6 @@ class _Score(_Partial, events.ConversationScored):
 
 class _Ended(_Partial, events.ConversationEnded):
     model_config = ConfigDict(defer_build=True)
-    _plain: ClassVar[dict[str, Any]] = {"ways": (), "received": ""}
 
     @staticmethod
     def _find(whole: ConversationState, at: int) -> Any:
@@ -196,38 +295,19 @@ class StoredConversation(ConversationState):
     `whole`, by `__getattr__`. Later verdicts and reviews make copies of it (`changed`).
     """
 
-    __slots__ = ("_changes", "_facts", "_numbers", "_place", "_source")
+    __slots__ = ("_changes", "_numbers", "_piece", "_source")
 
-    def __init__(self, source: Source, key: ConversationKey, numbers: Numbers) -> None:
-        self._source, self._numbers = source, numbers
-        self._place = source, key
-        """One for all parts of it, which refer to it, and not to this: thousands of cycles would be
-        freed late.
-        """
-        self.session_id = source.text(numbers.session) or None
+    def __init__(
+        self, source: RowSource, key: ConversationKey, piece: Piece, numbers: Numbers
+    ) -> None:
+        self._source, self._piece, self._numbers = source, piece, source.shared(numbers)
         self._changes = _UNCHANGED
         """The fields that are not as recorded."""
-        self.key, self.attempt, self.phase = key, numbers.attempt, numbers.phase  # type: ignore[assignment]
+        self.key, self.attempt, self.phase = key, numbers.attempt, self._numbers.phase  # type: ignore[assignment]
         self.case = source.case(key.trial, numbers.case)
-        self._facts = [
-            _Fact.of(self._place, at, fact=fact, asked=asked, message=message, turn=turn)
-            for at, (fact, asked, message, turn) in enumerate(numbers.facts)
-        ]
         for name in _OFTEN_ASKED:
             if name not in numbers.has:
                 setattr(self, name, _NOTHING[name])
-        if "warnings" in numbers.has:
-            self.warnings = [
-                _Warning.of(self._place, at, code=source.text(code))
-                for at, code in enumerate(numbers.warnings)
-            ]
-        self.final_checks = {one.index: one for one in map(self._check, numbers.checks)}
-        self.ended = self._made_end(numbers.ended)
-        self.score = self._made_score(numbers.score)
-        self.verdict = self._made_verdict(numbers.verdict)
-        self._numbers = source.shared(
-            numbers._replace(case=None, ended=None, score=None, verdict=None, checks=(), facts=())
-        )
 
     def __getattr__(self, name: str) -> Any:
         if (
@@ -245,8 +325,21 @@ class StoredConversation(ConversationState):
         Raises:
             RecordingError: the recording is no longer what it was.
         """
-        recorded = self._source.whole(self.key)
-        return replace(recorded, **self._changes) if self._changes else recorded
+        return replace(self.recorded, **self._changes) if self._changes else self.recorded
+
+    @property
+    def recorded(self) -> ConversationState:
+        """The same without later verdicts and reviews.
+
+        Raises:
+            RecordingError: the recording is no longer what it was.
+        """
+        return self._source.whole(self.key, self._piece)
+
+    @property
+    def row(self) -> tuple[Piece, Numbers]:
+        """Where it stands in the recording, and its numbers there."""
+        return self._piece, self._numbers
 
     def changed(self, **fields: Any) -> StoredConversation:
         other = StoredConversation.__new__(StoredConversation)
@@ -254,105 +347,148 @@ class StoredConversation(ConversationState):
             # `getattr` would read the whole conversation for what is not set
             with suppress(AttributeError):
                 setattr(other, name, object.__getattribute__(self, name))
-        for name, value in fields.items():
-            setattr(other, name, value)
+        for name in fields.keys() - _MADE:
+            setattr(other, name, fields[name])
         other._changes = self._changes | fields
         return other
 
-    def _check(self, row: Sequence[Any]) -> events.AssertionChecked:
-        index, title, weight, status, from_start, after_turn = row
-        made: events.AssertionChecked = _Check.of(
-            self._place,
-            index,
-            index=index,
-            title=self._source.text(title),
-            weight=weight,
-            status=status,
-            final=True,
-            from_start=from_start,
-            after_turn=after_turn,
-        )
+    def _made(self, name: str, make: Callable[[], Any]) -> Any:
+        """Return a part, made again if that of another conversation was asked for since: kept in
+        each, they would take half of the memory.
+        """
+        if name in self._changes:
+            return self._changes[name]
+        talk, made = self._source.made.get(name, _NOTHING_MADE)
+        if talk is not self:
+            made = make()
+            self._source.made[name] = self, made
         return made
 
-    def _made_end(self, row: Sequence[Any] | None) -> events.ConversationEnded | None:
-        if row is None:
+    @property
+    def ended(self) -> events.ConversationEnded | None:  # type: ignore[override]
+        """As of `ConversationState`; so are those that follow."""
+        return self._made("ended", self._made_end)  # type: ignore[no-any-return]
+
+    def _made_end(self) -> events.ConversationEnded | None:
+        if self._numbers.ended is None:
             return None
-        reason, fault, duration_ms, is_plain = row
-        known: dict[str, Any] = {}
+        reason, fault, is_plain = self._numbers.ended
+        known = {"reason": reason, "fault": fault, "duration_ms": self._numbers.duration_ms}
         if is_plain:
-            known["detail"] = ""
-        else:
-            known["_unknown"] = ("ways", "received")
-        made: events.ConversationEnded = _Ended.of(
-            self._place, reason=reason, fault=fault, duration_ms=duration_ms, **known
-        )
+            known |= {"detail": "", "ways": (), "received": ""}
+        made: events.ConversationEnded = _Ended.of(self, known)
         return made
 
-    def _made_score(self, row: Sequence[Any] | None) -> events.ConversationScored | None:
-        if row is None:
+    @property
+    def score(self) -> events.ConversationScored | None:  # type: ignore[override]
+        return self._made("score", self._made_score)  # type: ignore[no-any-return]
+
+    def _made_score(self) -> events.ConversationScored | None:
+        if self._numbers.score is None:
             return None
-        score, parts, penalty, failures, average_ms, reason, fault, cancelled = row
-        made: events.ConversationScored = _Score.of(
-            self._place,
-            score=score,
-            parts=tuple(self._source.part(*part) for part in parts),
-            penalty=penalty,
-            failures=failures,
-            average_latency_ms=average_ms,
-            reason=self._source.text(reason),
-            fault=fault,
-            cancelled=cancelled,
-        )
+        score, parts, penalty, failures, reason, fault, cancelled = self._numbers.score
+        known = {
+            "score": score,
+            "parts": tuple([self._source.part(*part) for part in parts]),
+            "penalty": penalty,
+            "failures": failures,
+            "average_latency_ms": self._numbers.average_ms,
+            "reason": self._source.text(reason),
+            "fault": fault,
+            "cancelled": cancelled,
+        }
+        made: events.ConversationScored = _Score.of(self, known)
         return made
 
-    def _made_verdict(self, row: Sequence[Any] | None) -> events.TranscriptScored | None:
-        if row is None:
+    @property
+    def verdict(self) -> events.TranscriptScored | None:  # type: ignore[override]
+        return self._made("verdict", self._made_verdict)  # type: ignore[no-any-return]
+
+    def _made_verdict(self) -> events.TranscriptScored | None:
+        if self._numbers.verdict is None:
             return None
         (
             judge, author, judging, question, kept, prompts, has_error, tone, tokens_in, tokens_out,
             tasks,
-        ) = row  # fmt: skip
+        ) = self._numbers.verdict  # fmt: skip
         text = self._source.text
-        known: dict[str, Any] = {} if has_error else {"error": None}
-        made: events.TranscriptScored = _Verdict.of(
-            self._place,
-            judge=text(judge),
-            author=None if author is None else text(author),
-            judging=text(judging),
-            question=text(question),
-            kept=kept,
-            prompts={text(name): text(digest) for name, digest in prompts},
-            tone=tone,
-            tokens_in=tokens_in,
-            tokens_out=tokens_out,
-            tasks=tuple(self._task(at, task) for at, task in enumerate(tasks)),
-            **known,
-        )
+        known = {
+            "judge": text(judge),
+            "author": None if author is None else text(author),
+            "judging": text(judging),
+            "question": text(question),
+            "kept": kept,
+            "prompts": {text(name): text(digest) for name, digest in prompts},
+            "tone": tone,
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+            "tasks": tuple([self._task(at, task) for at, task in enumerate(tasks)]),
+        }
+        if not has_error:
+            known["error"] = None
+        made: events.TranscriptScored = _Verdict.of(self, known)
         return made
 
     def _task(self, at: int, row: Sequence[Any]) -> events.TaskScored:
         number, title, score, passed, spread, points, tags, weight, asked, kept, of_user, more = row
-        made: events.TaskScored = _Task.of(
-            self._place,
-            at,
-            task=number,
-            title=self._source.text(title),
-            score=score,
-            passed=passed,
-            spread=spread,
-            points=points,
-            tags=tuple(map(self._source.text, tags)),
-            weight=weight,
-            asked=asked,
-            kept_by=kept,
-            only_of_user=of_user,
-            _unknown=_UNKNOWN_OF_TASK[more],
-        )
+        known = {
+            "task": number,
+            "title": self._source.text(title),
+            "score": score,
+            "passed": passed,
+            "spread": spread,
+            "points": points,
+            "tags": tuple([self._source.text(tag) for tag in tags]),
+            "weight": weight,
+            "asked": asked,
+            "kept_by": kept,
+            "only_of_user": of_user,
+            "_is_unproved": more & _IS_UNPROVED,
+        }
+        if not more & _HAS_REASON:
+            known["reason"] = ""
+        if not more & _HAS_EVIDENCE:
+            known["evidence"] = ()
+        made: events.TaskScored = _Task.of(self, known, at)
         return made
 
     @property
+    def final_checks(self) -> dict[int, events.AssertionChecked]:  # type: ignore[override]
+        return self._made("final_checks", self._made_checks)  # type: ignore[no-any-return]
+
+    def _made_checks(self) -> dict[int, events.AssertionChecked]:
+        return {check.index: check for check in map(self._check, self._numbers.checks)}
+
+    def _check(self, row: Sequence[Any]) -> events.AssertionChecked:
+        index, title, weight, status, from_start, after_turn = row
+        known = {
+            "index": index,
+            "title": self._source.text(title),
+            "weight": weight,
+            "status": status,
+            "final": True,
+            "from_start": from_start,
+            "after_turn": after_turn,
+        }
+        made: events.AssertionChecked = _Check.of(self, known, index)
+        return made
+
+    @property
+    def warnings(self) -> list[events.Warned]:  # type: ignore[override]
+        return [
+            _Warning.of(self, {"code": self._source.text(code)}, at)
+            for at, code in enumerate(self._numbers.warnings)
+        ]
+
+    @property
+    def facts(self) -> list[events.FactDisclosed]:
+        return [
+            _Fact.of(self, {"fact": fact, "asked": asked, "message": message, "turn": turn}, at)
+            for at, (fact, asked, message, turn) in enumerate(self._numbers.facts)
+        ]
+
+    @property
     def agents_graph(self) -> events.AgentsGraph | None:
-        """As of `ConversationState`; so are those that follow."""
         return self._numbers.agents_graph  # type: ignore[return-value]
 
     @property
@@ -383,10 +519,6 @@ class StoredConversation(ConversationState):
     @property
     def failures(self) -> int:
         return self._numbers.failures
-
-    @property
-    def facts(self) -> list[events.FactDisclosed]:
-        return self._facts
 
     @property
     def violations(self) -> list[events.EvaluatorViolated]:
@@ -440,6 +572,11 @@ class StoredConversation(ConversationState):
 class Numbers(NamedTuple):
     """What is kept of a conversation; a text is its number among those of the run."""
 
+    latencies_ms: list[float]
+    first_tokens_ms: list[float]
+    duration_ms: float | None
+    average_ms: float | None
+    """The agent's mean response time, as it was scored. These four are like no other's."""
     attempt: int
     phase: str
     case: list[int] | int | None
@@ -448,15 +585,12 @@ class Numbers(NamedTuple):
     """Of `_EMPTY` and of what checks find, what is not empty; and `unfinished_checks` if an
     assertion that was checked by turn was not checked at the end.
     """
-    session: int
     start_parts: Sequence[int] | None
     agents_graph: str | None
     agent_identity: int
     turns: int
     answers: int
     """The number of the agent's complete messages."""
-    latencies_ms: list[float]
-    first_tokens_ms: list[float]
     blocked_answers: int
     failures: int
     user_replies: bool
@@ -486,23 +620,15 @@ _EMPTY: dict[str, Any] = {
     "unused": list,
     "abandoned": lambda: None,
 }
-_OFTEN_ASKED = ("warnings", "request_failures", "unused", "abandoned")
+_OFTEN_ASKED = ("request_failures", "unused", "abandoned")
 _NOTHING: dict[str, Any] = {name: _EMPTY[name]() for name in _OFTEN_ASKED}
 _UNCHANGED: dict[str, Any] = {}
+_OWN = 4
+_MADE = frozenset({"ended", "score", "verdict", "final_checks"})
+"""The parts that are made when they are asked for, and of which later ones may count."""
+_NOTHING_MADE = None, None
 _SLOTS = (*ConversationState.__slots__, *StoredConversation.__slots__)
 _HAS_REASON, _HAS_EVIDENCE, _IS_UNPROVED = 1, 2, 4
-_UNKNOWN_OF_TASK = [
-    tuple(
-        name
-        for flag, name in (
-            (_HAS_REASON, "reason"),
-            (_HAS_EVIDENCE, "evidence"),
-            (_IS_UNPROVED, "unproved"),
-        )
-        if flag & flags
-    )
-    for flags in range(8)
-]
 
 
 # From a conversation to its numbers
@@ -527,7 +653,6 @@ def numbers_of(
         phase=talk.phase,
         case=case,
         has=has,
-        session=number(talk.session_id or ""),
         start_parts=None if talk.start_parts is None else [*map(number, sorted(talk.start_parts))],
         agents_graph=talk.agents_graph,
         agent_identity=number(talk.agent_identity),
@@ -544,6 +669,8 @@ def numbers_of(
         warnings=[number(warning.code) for warning in talk.warnings],
         facts=[[fact.fact, fact.asked, fact.message, fact.turn] for fact in talk.facts],
         checks=[_check_row(check, number) for check in talk.final_checks.values()],
+        duration_ms=talk.ended.duration_ms if talk.ended else None,
+        average_ms=talk.score.average_latency_ms if talk.score else None,
         ended=_end_row(talk.ended),
         score=_score_row(talk.score, number),
         verdict=_verdict_row(talk.verdict, number),
@@ -567,7 +694,7 @@ def _end_row(ended: events.ConversationEnded | None) -> list[Any] | None:
     if ended is None:
         return None
     is_plain = not (ended.detail or ended.ways or ended.received)
-    return [ended.reason, ended.fault, ended.duration_ms, is_plain]
+    return [ended.reason, ended.fault, is_plain]
 
 
 def _score_row(
@@ -580,8 +707,8 @@ def _score_row(
         for part in score.parts
     ]
     return [
-        score.score, parts, score.penalty, score.failures, score.average_latency_ms,
-        number(score.reason), score.fault, score.cancelled,
+        score.score, parts, score.penalty, score.failures, number(score.reason), score.fault,
+        score.cancelled,
     ]  # fmt: skip
 
 
