@@ -734,9 +734,10 @@ class RunState:
         recorded = ""
         if self.started is not None:
             recorded = add_served(self.started.judge, self.served.get("judge", {}))
-        verdicts = [talk.verdict for talk in self.conversations.values() if talk.verdict]
         names = {
-            clean_line(verdict.judge, 200) if verdict.author else recorded for verdict in verdicts
+            clean_line(verdict.judge, 200) if verdict.author else recorded
+            for talk in self.conversations.values()
+            if (verdict := talk.verdict)
         }
         return tuple(sorted(names)) or (recorded,)
 

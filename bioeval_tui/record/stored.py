@@ -115,7 +115,7 @@ class StoredRun:
         state = self.state
         reader = LineReader(self.path.name, [*self.problems], self._lines_read, self._size or 0)
         lines: dict[ConversationKey, list[Line]] = {}
-        begun: dict[ConversationKey, Line] = {}
+        begun: dict[ConversationKey, Place] = {}
         digest = hashed or hashlib.new(HASH)
         with pause_collector(reader):
             for line, event in self._lines(reader, digest):
@@ -132,8 +132,8 @@ class StoredRun:
                     continue
                 if _is_of_run(event):
                     self._loose.add(line)
-                elif isinstance(event, events.ConversationStarted):
-                    begun[key] = line
+                elif isinstance(event, events.ConversationStarted) and event.case is not None:
+                    begun[key] = line[0], len(line[1]) + 1
                 elif isinstance(event, events.ConversationScored):
                     self._store(key, lines.pop(key), begun)
             for key in [*lines]:
@@ -184,13 +184,14 @@ class StoredRun:
             talks[known.key] = self._source.read_whole(known.key, self._whole[known.key])
 
     def _store(
-        self, key: ConversationKey, lines: list[Line], begun: dict[ConversationKey, Line]
+        self, key: ConversationKey, lines: list[Line], begun: dict[ConversationKey, Place]
     ) -> None:
         """Replace a folded conversation by its row; one that cannot be a row stays whole."""
         piece = self._whole.setdefault(key, Piece())
         for line in lines:
             piece.add(line)
         talk = self.state.conversations[key]
+        key = talk.key  # that of this event would take as much memory again
         self._add_held_back(talk)
         started = self.state.started
         with suppress(_UnknownTextError):
@@ -341,7 +342,7 @@ class StoredRun:
         if not all(isinstance(text, str) for text in texts):
             raise TypeError("not a text")
 
-    def _case_number(self, talk: ConversationState, begun: Line | None) -> list[int] | int | None:
+    def _case_number(self, talk: ConversationState, begun: Place | None) -> list[int] | int | None:
         case, of_run = talk.case, self.state.cases
         if case is None:
             return None
@@ -353,8 +354,7 @@ class StoredRun:
         if key not in self._case_numbers:
             self._case_numbers[key] = len(self._source.cases)
             self._source.cases.append(case)
-            offset, line = begun
-            self._case_places.append((offset, len(line) + 1))
+            self._case_places.append(begun)
         return [self._case_numbers[key], case.trial]
 
 

@@ -28,7 +28,7 @@ from bioeval_tui.report.run import RecordedRun
 NO_MODEL = {"evaluator": ("scripted", "human"), "scorer": ("rules",)}
 """The kinds of evaluator and judge that call no model and cost nothing."""
 
-Asked = Sequence[TokenCounts | TranscriptScored | AnswersUnused]
+Asked = Sequence[TokenCounts | AnswersUnused]
 
 
 _NOT_TOLD: TokenCounts = (None, None)
@@ -134,11 +134,13 @@ def _peer_costs(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Pe
     conversations = [*talks, *abandoned]
     answers = chain.from_iterable(talk.tokens_of("agent") for talk in conversations)
     lines = chain.from_iterable(talk.tokens_of("evaluator") for talk in conversations)
-    given = [run.recorded_verdict(talk.key) for talk in talks]
-    given += [talk.verdict for talk in abandoned]
+    # not a list of verdicts: those of a large run are made one by one
+    given = chain(
+        (run.recorded_verdict(talk.key) for talk in talks), (talk.verdict for talk in abandoned)
+    )
     verdicts = [
-        verdict for verdict in given
-        if verdict is not None and (verdict.error is None or _counts(verdict) != (None, None))
+        _tokens_of(verdict) for verdict in given
+        if verdict is not None and (verdict.error is None or _tokens_of(verdict) != _NOT_TOLD)
     ]  # fmt: skip
 
     def unused_by(peer: Peer) -> list[AnswersUnused]:
@@ -260,10 +262,15 @@ def _tokens(asked: Asked) -> TokenCounts:
     )
 
 
-def _counts(asked: TokenCounts | TranscriptScored | AnswersUnused) -> TokenCounts:
+def _counts(asked: TokenCounts | AnswersUnused) -> TokenCounts:
     if isinstance(asked, tuple):
         return asked
-    return (asked.tokens_in, asked.tokens_out)
+    return _tokens_of(asked)
+
+
+def _tokens_of(answered: TranscriptScored | AnswersUnused) -> TokenCounts:
+    counts = answered.tokens_in, answered.tokens_out
+    return _NOT_TOLD if counts == _NOT_TOLD else counts
 
 
 PEER = Fields(

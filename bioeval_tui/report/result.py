@@ -551,11 +551,13 @@ class RunResult(RecordedRun):
         """That a judge whose verdicts count is of the agent's or the simulated user's model family;
         None if none is.
         """
-        verdicts = [talk.verdict for talk in self.talks if talk.verdict and not talk.verdict.error]
+        verdicts = (verdict for talk in self.talks if (verdict := talk.verdict))
         recorded_by_model = self.started.source is None and self.kind_of("scorer") == "llm"
         # A later judge that is a model has a prompt.
         if not any(
-            verdict.prompts or (recorded_by_model and not verdict.author) for verdict in verdicts
+            verdict.prompts or (recorded_by_model and not verdict.author)
+            for verdict in verdicts
+            if not verdict.error
         ):
             return None
         agent = "" if self.started.agent == SAMPLE_AGENT else self.state.agent_model or ""
@@ -569,11 +571,14 @@ class RunResult(RecordedRun):
         """The exam of the judge whose verdicts count, the last one by its criteria; None if there
         was none.
         """
-        judged = [talk.verdict for talk in self.state.conversations.values() if talk.verdict]
-        by = {verdict.judging for verdict in judged}
-        # A verdict that could not be had may name the model that was asked for, and not the one
-        # that is served.
-        judges = {verdict.judge for verdict in judged if not verdict.error}
+        by, judges = set(), set()
+        for talk in self.state.conversations.values():
+            if (verdict := talk.verdict) is not None:
+                by.add(verdict.judging)
+                # A verdict that could not be had may name the model that was asked for, and not
+                # the one that is served.
+                if not verdict.error:
+                    judges.add(verdict.judge)
         found = [
             one for one in self.state.exams if one.judging in by or (not by and not one.judging)
         ]

@@ -173,7 +173,7 @@ class ConversationResult:
         """The warnings about it."""
         return self._talk.warnings
 
-    @cached_property
+    @property
     def checks(self) -> list[AssertionChecked]:
         """The last check of each assertion."""
         return self._talk.latest_checks()
@@ -311,12 +311,14 @@ class ConversationResult:
     @property
     def tasks(self) -> tuple[TaskScored, ...]:
         """The judge's verdicts."""
-        return self.verdict.tasks if self.verdict else ()
+        verdict = self.verdict
+        return verdict.tasks if verdict else ()
 
     @property
     def unproved(self) -> int:
         """How many of them quote words that are not in the transcript, or only the user's."""
-        return self.verdict.unproved if self.verdict else 0
+        verdict = self.verdict
+        return verdict.unproved if verdict else 0
 
     @property
     def tone(self) -> float | None:

@@ -258,7 +258,6 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
 def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> ConditionSummary:
     talks = [talk for _, talk in conversations_of(runs, condition)]
     tries = tuple(task_tries(runs, condition))
-    verdicts = list(chain.from_iterable(talk.tasks for talk in talks))
     return ConditionSummary(
         condition=condition,
         title=condition_title(runs, condition),
@@ -279,8 +278,8 @@ def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> Condition
         ),
         failures=sum(talk.failures for talk in talks),
         spent=spent(runs, condition),
-        verdicts=len(verdicts),
-        unproved=sum(task.unproved for task in verdicts),
+        verdicts=sum(len(talk.tasks) for talk in talks),
+        unproved=sum(talk.unproved for talk in talks),
         words_told=exact_mean([talk.words_told for talk in talks]) if talks else None,
     )
 

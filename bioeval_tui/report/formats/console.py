@@ -259,7 +259,7 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
     """
     tasks: Tallies = defaultdict(Counter)
     checks: Tallies = defaultdict(Counter)
-    scored: list[tuple[events.TaskScored, Condition]] = []
+    outcomes: Counter[tuple[int, str, Condition, str]] = Counter()
     for name in result.conditions:
         title = result.condition_title(name)
         talks = [talk for talk in result.conversations if talk.condition == name]
@@ -268,12 +268,13 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
             line = f"{title}: no score in {plural(count, 'trial')}: {why}"
             console.print(Text(line), soft_wrap=True)
         verdicts = chain.from_iterable(talk.tasks for talk in talks)
-        scored += [(task, name) for task in verdicts]
+        outcomes.update((task.task, task.title, name, task.outcome) for task in verdicts)
         for check in chain.from_iterable(talk.checks for talk in talks):
             status = check.status if check.final else ""
             checks[f"{check.weight:g}× {check.title}"][name, status] += 1
-    for task, name in sorted(scored, key=lambda one: one[0].task):
-        tasks[f"{task.task} {task.title}"][name, task.outcome] += 1
+    for task, times in sorted(outcomes.items(), key=lambda one: one[0][0]):
+        place, title, name, outcome = task
+        tasks[f"{place} {title}"][name, outcome] += times
     for kind, tallies in (("task", tasks), ("assertion", checks)):
         names = (escape(result.condition_title(name)) for name in result.conditions)
         table = Table(kind, *names, box=None, pad_edge=False)
