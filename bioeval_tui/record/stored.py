@@ -25,7 +25,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from sys import intern
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from bioeval_tui.base.errors import Problem, RecordingError
@@ -303,8 +302,12 @@ class StoredRun:
             _read_time(kept["since"]),
         )
         self._read_texts(kept)
+        names: dict[str, str] = {}
         for (condition, trial, places, checksum), row in rows:
-            key, piece = ConversationKey(intern(condition), trial), _piece(places, checksum)
+            key, piece = (
+                ConversationKey(names.setdefault(condition, condition), trial),
+                _piece(places, checksum),
+            )
             if row is None:
                 self._whole[key] = piece
                 state.conversations[key] = self._source.read_whole(key, piece)

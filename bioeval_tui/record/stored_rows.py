@@ -3,7 +3,7 @@
 
 A number that views ask of each conversation is a field of `Numbers`, which `numbers_of` fills in
 and `StoredConversation` returns. Whatever is no field is right, too, but slow to ask of thousands:
-the conversation is read again for it. A row has no text, but the number of one (`Source.text`).
+the conversation is read again for it. A row has no text, but the number of one (`RowSource.text`).
 """
 
 from __future__ import annotations
