@@ -482,7 +482,8 @@ def sure(
     if added:
         words = sure(finding, rehearsal=rehearsal, judged_by_rules=judged_by_rules)
         return f"{words}; {sentence(of.TrialsAdded(added))}"
-    if rehearsal and isinstance(finding, _REPEATABLE):
+    lost = isinstance(finding, of.RunsCompared) and finding.lost
+    if rehearsal and isinstance(finding, _REPEATABLE) and not lost:
         more = _enough(finding)
         and_more = f" and at least {more}" if more else ""
         return f"no: only {_REHEARSAL[judged_by_rules]}; it takes models{and_more}"

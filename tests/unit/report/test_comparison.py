@@ -833,3 +833,14 @@ def printed(found: Comparison) -> str:
     file = io.StringIO()
     print_comparison(found, Console(file=file, width=160))
     return file.getvalue()
+
+
+def test_two_runs_are_not_called_the_same_or_better_over_what_one_of_them_lost() -> None:
+    lost = Talk(reason="evaluator_failed", fault="evaluator", tasks=None)
+    level, higher = Recorded(values(*[0.9] * 12)), Recorded(values(*[0.5] * 12))
+    loses = Recorded([*values(*[0.9] * 7), *[lost] * 5])
+    for a, b in ((level, loses), (higher, loses), (loses, higher)):
+        answer = against(a, b).answer
+        assert "not with the 5 missing scores as 0" in answer.sure, answer.sure
+        assert answer.sure.startswith("no: ")
+    assert against(higher, level).answer.sure.startswith("yes: ")
