@@ -38,7 +38,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.types("3", "› Runs    2 runs", "■ rehearsal", "space replay")
         screen.opens_box(" ", "as recorded", "enter play")
         screen.closes_box()
-        screen.opens_box("mm=", "B compared with A", "with models")
+        screen.opens_box("mm=", "B compared with A", "it takes models")
         screen.closes_box()
         screen.opens_box(ENTER, "WHAT  ", "change", "more ▸")
         screen.closes_box()
