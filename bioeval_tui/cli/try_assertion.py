@@ -220,5 +220,5 @@ def _read_conversation(
     if seen is None:
         raise UsageError(f"there is no state after turn {turn}; the last turn is {last}")
     job = recorded_job(started, started.run_id, talk.case)
-    transcript = recorded_transcript(job, talk, started.model, after_turn)
+    transcript = recorded_transcript(job, talk, started.model, after_turn, with_states=True)
     return seen.object_context, transcript.as_evaluation()

@@ -94,7 +94,7 @@ RECORDS: dict[str, dict[str, Property]] = {
         ),
         "TimedOpenAiCompatibleMessage": (
             "content: String, role: MessageRole, timeTakenMillis: Long, "
-            "events: List<GenerationEvent>"
+            "events: List<GenerationEvent>; ; objectContext: ObjectContext?"
         ),
         "FunctionCall": "function: String, args: Map<String, Any>; ; failure: String?",
         "GenerationEvent": (
@@ -215,9 +215,9 @@ def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any
 
     Args:
         object_context: the agent's state `{"context", "resources", "functions"}`; None without one.
-        evaluation: `{"transcript": [{"content", "role", "timeTakenMillis", "events"}],
-            "functionCalls": [{"function", "args", "failure"?}], "events", "failureCount", "done",
-            "model", "sessionId", "job"}`; what is missing is empty.
+        evaluation: `{"transcript": [{"content", "role", "timeTakenMillis", "events",
+            "objectContext"?}], "functionCalls": [{"function", "args", "failure"?}], "events",
+            "failureCount", "done", "model", "sessionId", "job"}`; what is missing is empty.
 
     Raises:
         ExpressionError: a part has the wrong type, such as `resources` that is not a list.

@@ -347,12 +347,13 @@ def _further(answers: Answers) -> str:
 
 
 _EXAMPLE = """\
-  # These read what the agent does: the tool calls that it reports, or its state. \
-What sets a reminder is a call, or a
-  # resource of the state, whose name has `remind`, `alarm`, … in it: \
-put your agent's own names there. What can only be
-  # read in words (that it asks, or says that it is done) is found by the two patterns of the \
-task's rules.
+  # These read what the agent does: the tool calls that it reports, and its state after each \
+answer. What sets a
+  # reminder is a call, or a new resource of the state, whose name has `remind`, `alarm`, … in it: \
+put your agent's own
+  # names there. What can only be read in words (that it asks, or says that it is done) is found \
+by the two patterns
+  # of the task's rules.
   - name: asks for the time zone, and sets no reminder without it
     only: withheld
     expression: |
@@ -360,7 +361,8 @@ task's rules.
       val asks = Regex("(?i)" + evaluation.job.tasks[0].rules[0].pattern)
       val claims = Regex("(?i)" + evaluation.job.tasks[0].rules[1].pattern)
 SETS
-      said.any { it.contains(asks) } && said.none { it.contains(claims) } && calls.isEmpty()
+      said.any { it.contains(asks) } && said.none { it.contains(claims) } && \
+(calls + made).isEmpty()
   - name: sets the reminder once it knows the time zone, and not before
     only: supplied
     expression: |
@@ -374,6 +376,7 @@ SETS
 it.role == "assistant" && it.content.contains(asks) }
       val early = untold.flatMap { it.events }.any { \
 it is FunctionCallEvent && it.request.function.name.contains(sets) }
+        || states.take(untold.size + 2).any { it.minus(before).isNotEmpty() }
       val elsewhere = \
 Regex("(?is)^(?!.*(?:TOLD|2[23]:00)).*(?:utc|gmt|greenwich|(?:europe|america|asia|africa)/)")
       val shows = evaluation.functionCalls.isNotEmpty() || objectContext != null || \
@@ -388,9 +391,14 @@ Regex("(?i)^(?!get|list|find|look|search|show|read|check|cancel|delete|remove).*
 (?:remind|alarm|alert|schedul|calendar|event|task|notif)")
       val calls = evaluation.functionCalls.filter { it.function.contains(sets) }.map { \
 "${it.args}" }
-      val made = objectContext?.resources.orEmpty()
-        .filter { "${it.labels} ${it.name}".contains(Regex("(?i)remind|alarm|appointment")) }
-        .map { "${it.name} ${it.description} ${it.properties}" }"""
+      val states = (evaluation.transcript.map { it.objectContext } + listOf(objectContext)).map { \
+state ->
+        state?.resources.orEmpty()
+          .filter { "${it.labels} ${it.name}".contains(Regex("(?i)remind|alarm|appointment")) }
+          .map { "${it.name} ${it.description} ${it.properties}" }
+      }
+      val before = states.getOrNull(1).orEmpty()  // after the greeting
+      val made = states.last().minus(before)"""
 
 
 def _example(answers: Answers) -> str:

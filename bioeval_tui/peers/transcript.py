@@ -7,12 +7,13 @@ named `recorded…` make the same of a recording, to check or judge again.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bioeval_tui.jobs.loading import job_snapshot
-from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.jobs.models import EvaluationJob, ExpressionAssertion
 from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.seams import JudgeView, TranscriptMessage
 from bioeval_tui.peers.traces import ConversationTraces
@@ -76,6 +77,10 @@ class SpokenTranscript:
     done: bool = False
     traces: ConversationTraces | None = None
     """Pending spans; their tool calls are added to `messages` once they arrive."""
+    states: dict[int, Mapping[str, Any] | None] = field(default_factory=dict)
+    """The object contexts after the agent's answers, by the numbers of these messages; empty if no
+    assertion reads them.
+    """
     _untraced: tuple[int, ...] = ()
     _job: dict[str, Any] = field(default_factory=dict)
     _read: _Read = field(default_factory=_Read)
@@ -166,15 +171,28 @@ class SpokenTranscript:
             read.take(message, self._entry(message, (*message.generation, *self._traced(message))))
         return read
 
+    def note_state(self, object_context: Mapping[str, Any] | None) -> None:
+        """Keep the object context after the agent's last answer, if an assertion reads it: states
+        may be large.
+        """
+        answered = next((m for m in reversed(self.messages) if m.role == "assistant"), None)
+        if answered is None or not reads_states(self.job):
+            return
+        self.states[answered.message] = object_context
+        self._read.forget(self._read.places.get(answered.message, len(self._read.begins)))
+
     def _entry(
         self, message: TranscriptMessage, generation: Sequence[Mapping[str, Any]]
     ) -> dict[str, Any]:
-        return {
+        entry = {
             "content": message.content,
             "role": message.role,
             "timeTakenMillis": round(message.latency_ms or 0.0),
             "events": [readable_event(event) for event in generation],
         }
+        if message.message in self.states:
+            entry["objectContext"] = self.states[message.message]
+        return entry
 
     @property
     def untraced_turns(self) -> tuple[int, ...]:
@@ -219,6 +237,17 @@ class SpokenTranscript:
         }
 
 
+def reads_states(job: EvaluationJob) -> bool:
+    """Return whether an assertion may read the object context after an earlier answer."""
+    return any(
+        isinstance(one, ExpressionAssertion) and _STATE_OF_A_MESSAGE.search(one.expression)
+        for one in job.assertions
+    )
+
+
+_STATE_OF_A_MESSAGE = re.compile(r"(?:\.|::)\s*objectContext\b")
+
+
 def _function_calls(events: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the calls of one message as assertions see them."""
     for request, event in paired_events(events):
@@ -253,10 +282,17 @@ def judge_view(
 
 
 def recorded_transcript(
-    job: EvaluationJob, talk: ConversationState, model: str | None, until_turn: int | None = None
+    job: EvaluationJob,
+    talk: ConversationState,
+    model: str | None,
+    until_turn: int | None = None,
+    *,
+    with_states: bool = False,
 ) -> SpokenTranscript:
     """Return a recorded conversation as the assertions of `job` see it: whole, or until the end of
     a turn.
+
+    The object context after each answer is in it if the job reads it, or `with_states`.
     """
     transcript = SpokenTranscript(job, talk.key.condition, talk.key.trial, model)
     transcript.session_id = talk.session_id or ""
@@ -271,6 +307,14 @@ def recorded_transcript(
         for message in sent_messages(talk, job.evaluator.signoff)
         if until_turn is None or turns[message.message] <= until_turn
     ]
+    if with_states or reads_states(job):
+        # Reversed, so that the state after an answer wins over the one that is read at the end.
+        seen = {one.after_turn: one.object_context for one in reversed(talk.observations)}
+        transcript.states = {
+            message.message: seen.get(turns[message.message])
+            for message in transcript.messages
+            if message.role == "assistant"
+        }
     if transcript.done:
         transcript.signoff = recorded_signoff(talk)
     return transcript

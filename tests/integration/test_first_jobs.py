@@ -51,8 +51,10 @@ def silent(agent: Answerer) -> Answerer:
     return lambda said: ([], agent(said)[1])
 
 
-SHOWN = ("calls", "state", "words")
-"""What an agent shows of what it does: the tools that it calls, its object context, or neither."""
+SHOWN = ("calls", "state", "both", "words")
+"""What an agent shows of what it does: the tools that it calls, its object context, both, or
+neither.
+"""
 
 
 async def evaluated(
@@ -67,7 +69,8 @@ async def evaluated(
     folder = job.parent / f"data-{len(list(job.parent.iterdir()))}"
     folder.mkdir()
     told = silent(agent) if shows == "words" else agent
-    async with served(protocol, folder, told, shows_state=shows == "state") as (_, at):
+    shown = {"shows_state": shows in {"state", "both"}, "reports_calls": shows != "state"}
+    async with served(protocol, folder, told, **shown) as (_, at):
         command = [
             "run",
             str(job),
@@ -296,6 +299,26 @@ async def test_words_decide_nothing_where_the_agent_shows_what_it_does(
         (tmp_path / "told.yml").write_text(text, encoding="utf-8")
         code, result = await evaluated(tmp_path / "told.yml", agent, shows=shows)
         assert (code, scores(result)["supplied"] < 0.5) == (1, True), scores(result)
+
+
+@pytest.mark.parametrize("shows", ["state", pytest.param("both", marks=LONG)])
+async def test_an_agent_that_asks_and_acts_before_it_is_told_is_careless(
+    shows: str, tmp_path: Path
+) -> None:
+    job = new(tmp_path, "--yes", "--offline")
+    politely = asking("Which time zone are you in?")
+
+    def hasty(said: Sequence[str]) -> tuple[list[Step], str]:
+        """Say what the careful agent says; set a reminder when asked, and move it when told."""
+        steps, text = politely(said)
+        if len(said) == 2:
+            steps = [Step("createReminder", {"zone": "UTC"}, "ok")]
+        elif steps:
+            steps = [replace(steps[0], name="moveReminder")]
+        return steps, text
+
+    good, bad = [await evaluated(job, agent, shows=shows) for agent in (politely, hasty)]
+    told_apart(good, bad)
 
 
 @pytest.mark.parametrize("protocol", ["openai", "a2a", "ag-ui"])

@@ -62,9 +62,11 @@ class _HttpAgent:
 
     answer: Answerer = answer
     shows_state: bool = False
-    """Whether what `createReminder` made is a resource of the object context (REST), instead of a
-    reported call.
+    """Whether what `createReminder` made, and `moveReminder` changed, is a resource of the object
+    context (REST).
     """
+    reports_calls: bool = True
+    """Whether its calls are reported (REST)."""
     sessions: dict[str, list[str]] = field(default_factory=dict)
 
     def routes(self, app: web.Application) -> None:
@@ -87,7 +89,7 @@ class _HttpAgent:
         said.append(body["message"]["content"])
         steps, text = self.answer(said)
         events: list[dict[str, Any]] = []
-        for step in () if self.shows_state else steps:
+        for step in steps if self.reports_calls else ():
             events += [
                 {"request": {"function": {"name": step.name}, "arguments": step.arguments}},
                 {"output": step.result},
@@ -106,16 +108,18 @@ class _HttpAgent:
     async def rest_state(self, request: web.Request) -> web.Response:
         said = self.sessions[request.match_info["session"]]
         steps = [step for turn in range(len(said)) for step in self.answer(said[: turn + 1])[0]]
-        made = [
-            {
+        made: list[dict[str, Any]] = []
+        for number, step in enumerate(steps):
+            reminder = {
                 "id": f"r{number}",
                 "name": "Reminder",
                 "labels": ["Reminder"],
                 "properties": step.arguments,
             }
-            for number, step in enumerate(steps)
-            if step.name == "createReminder"
-        ]
+            if step.name == "createReminder":
+                made.append(reminder)
+            elif step.name == "moveReminder":
+                made[-1:] = [reminder]
         return web.json_response({"context": "", "resources": made, "functions": []})
 
     async def chat(self, request: web.Request) -> web.StreamResponse:
@@ -226,9 +230,17 @@ async def _over_a2a(text: str, agent: Teller, answer: Answerer = answer) -> None
 
 @asynccontextmanager
 async def served(
-    protocol: str, folder: Path, answer: Answerer = answer, *, shows_state: bool = False
+    protocol: str,
+    folder: Path,
+    answer: Answerer = answer,
+    *,
+    shows_state: bool = False,
+    reports_calls: bool = True,
 ) -> AsyncIterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Serve the agent; give the keys of a job's target, and the options of a run."""
+    """Serve the agent; give the keys of a job's target, and the options of a run.
+
+    Over REST it may show its state, and not report its calls.
+    """
     if protocol == "python":
         (folder / "one_conversation_agent.py").write_text(PYTHON_AGENT, encoding="utf-8")
         yield (
@@ -242,7 +254,7 @@ async def served(
             yield {"protocol": "a2a"}, {"agent_url": server.url}
         return
     app = web.Application()
-    _HttpAgent(answer, shows_state).routes(app)
+    _HttpAgent(answer, shows_state, reports_calls).routes(app)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -182,6 +182,7 @@ class Observer:
         """
         until = asyncio.get_running_loop().time() + self._limits.observe_s
         observation = await self._observe_timed(self._limits.observe_s, turn)
+        transcript.note_state(observation.object_context)
         left = until - asyncio.get_running_loop().time()
         await self._check_all(transcript, observation, turn, final=False, within_s=left)
         return observation

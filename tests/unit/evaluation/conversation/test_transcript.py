@@ -39,6 +39,27 @@ def test_the_transcript_ends_with_the_sign_off_and_has_the_evaluators_time_as_pu
     assert seen(**changes) == wanted
 
 
+READS = {"expression": "evaluation.transcript.none { it.objectContext != null }"}
+
+
+@pytest.mark.parametrize(("assertions", "kept"), [([READS], True), ([], False)])
+def test_an_answer_has_the_state_after_it_only_where_an_assertion_reads_it(
+    assertions: list[dict[str, str]], kept: bool
+) -> None:
+    transcript = SpokenTranscript(job(assertions=assertions), "supplied", 1, None)
+    states = [{"context": "", "resources": [{"id": str(turn)}]} for turn in range(2)]
+    for turn, state in enumerate(states):
+        transcript.messages += [
+            TranscriptMessage(2 * turn, "user", "Q"),
+            TranscriptMessage(2 * turn + 1, "assistant", "A"),
+        ]
+        transcript.as_evaluation()  # an answer may be read before the agent is observed
+        transcript.note_state(state)
+    messages = transcript.as_evaluation()["transcript"]
+    wanted = [None, states[0], None, states[1]] if kept else [None] * 4
+    assert [message.get("objectContext") for message in messages] == wanted
+
+
 CALL = {"request": {"function": {"name": "look"}, "arguments": {"n": 1}}}
 
 
