@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import chain, groupby
 
 from bioeval_tui.base import units
+from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.text import upper_first
 from bioeval_tui.record import reviews
 from bioeval_tui.record.condition_names import Condition, of_mean_words
@@ -204,6 +205,8 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
     verdict = {0: "Passed", 1: "Below the threshold", 3: "Could not be measured"}.get(
         int(result.exit_code), "Failed"
     )
+    if result.exit_code == ExitCode.OK and not rules.given:
+        verdict = "No threshold was given"  # an agent that did everything wrong has not passed
     lines = [f"## {verdict}", ""]
     lines += [f"- {escape(note)}" for note in result.notes]
     several = len({check.model for check in result.checks}) > 1

@@ -13,6 +13,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.record.conditions import PUBLISHED
 from bioeval_tui.record.events import Fault, Warned, write_event
 from bioeval_tui.record.state import RunState
+from bioeval_tui.report.formats.markdown import write_gate
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import load_run, result_of
 from tests.command import call
@@ -35,6 +36,27 @@ def gate(runs: Recorded | Sequence[Recorded], *under: str, **options: Any) -> Ga
 )  # fmt: skip
 def test_a_threshold_applies_to_the_mean_or_a_condition(bar: str, code: int) -> None:
     assert gate(Recorded([scoring(0.5)], [scoring(0.9)]), bar).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("bars", "heading"),
+    [
+        ([], "## No threshold was given"),
+        (["0.1"], "## Passed"),
+        (["0.9"], "## Below the threshold"),
+    ],
+)
+def test_the_summary_of_ci_has_a_verdict_only_with_a_threshold(
+    bars: list[str], heading: str
+) -> None:
+    run, rules = Recorded([scoring(0.2)], [scoring(0.4)]).loaded(), GateRules.parse(bars)
+    assert write_gate([run], rules, evaluate([run], rules)).splitlines()[0] == heading
+
+
+def test_without_a_threshold_nothing_is_measured_either_where_nothing_was() -> None:
+    run = Recorded([AWAY], [AWAY]).loaded()
+    summary = write_gate([run], GateRules(), evaluate([run], GateRules()))
+    assert summary.startswith("## Could not be measured")
 
 
 @pytest.mark.parametrize(
