@@ -217,7 +217,8 @@ class RunOptions:
         Option(
             help="Use only these cases of the job, by row or id: 1-20,case_7; sample:50 draws so"
                  " many of them at random.",
-            flag="--cases", group=_TALKS, metavar="ROWS", on_screen=True,
+            flag="--cases", group=_TALKS, metavar="ROWS", recorded=True, resumed=False,
+            on_screen=True,
         ),
     ] = None  # fmt: skip
     sample: Annotated[
@@ -225,6 +226,8 @@ class RunOptions:
         Option(
             help="The size of a random sample of cases, drawn with the seed.",
             least=1,
+            recorded=True,
+            resumed=False,
             on_screen=True,
         ),
     ] = None
@@ -232,7 +235,7 @@ class RunOptions:
         str | None,
         Option(
             help="A table of cases (CSV, JSON, JSONL, Parquet), instead of the job's.",
-            flag="--cases-file", group=_TALKS, path="file",
+            flag="--cases-file", group=_TALKS, path="file", recorded=True, resumed=False,
         ),
     ] = None  # fmt: skip
     seed: Annotated[int | None, Option(help="The random seed [the job's].")] = None
@@ -409,26 +412,42 @@ def recorded_options(recorded: Mapping[str, Any]) -> RunOptions:
     return RunOptions(**known)
 
 
-_REPEATED = ("agent_url", "mode", "evaluator_model", "judge_model", "control", "graph")
-"""The options that say who talks, judges and keeps the state: without them it is another run. What
-allows a job more than others is not among them: whoever runs it again says so himself.
+_REPEATED = (
+    "agent_url", "otlp", "mode", "evaluator_model", "judge_model", "exam",
+    "trials", "conditions", "control", "cases", "cases_file",
+    "graph", "leaderboard", "concurrency",
+)  # fmt: skip
+"""The options that say who talks, about what and how often, judges and keeps the state: without
+them it is another run. What allows a job more than others is not among them, nor what stops a run:
+whoever runs it again says so himself.
 """
 
 
-def flags_to_repeat(recorded: Mapping[str, Any]) -> list[str]:
-    """Return the flags with which `run` does again what a recording's options say."""
+def flags_to_repeat(asked: Mapping[str, Any]) -> list[str]:
+    """Return the flags with which `run` does again what these options say, such as those of a
+    recording.
+    """
     flags: list[str] = []
     for kind in kinds():
-        value, flag_value = recorded.get(kind.name), kind.option.flag_value
+        value, flag_value = asked.get(kind.name), kind.option.flag_value
         if kind.name not in _REPEATED or value in (None, "", kind.default, (), []):
             continue
-        if kind.type is bool or flag_value is not None:
+        if kind.type is bool or (flag_value is not None and kind.type is not int):
             flags += [kind.option.flag] if value in (True, flag_value) else []
             continue
         values = value if isinstance(value, list | tuple) else [value]
         for one in values:
             flags += [kind.option.flag, str(one)]
     return flags
+
+
+SAMPLE = "sample:"
+"""Before the size of a random sample, among the rows that are chosen."""
+
+
+def sample_of(size: int) -> str:
+    """Return how `--cases` asks for a random sample of this size."""
+    return f"{SAMPLE}{size}"
 
 
 def tupled(value: Any) -> Any:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.grade.outcomes import NotGraded
@@ -25,7 +25,7 @@ from bioeval_tui.grade.uncertainty import NOT_ASKED
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
-from bioeval_tui.record.run_options import flags_to_repeat
+from bioeval_tui.record.run_options import flags_to_repeat, sample_of, tupled
 from bioeval_tui.record.score import contributions
 from bioeval_tui.report import findings as of, rows, sentences
 from bioeval_tui.report.agents import entries_of, first_agents, ranks_basis
@@ -869,7 +869,7 @@ _BY: dict[str, of.SaidBy] = {
 
 def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> tuple[of.Step, ...]:
     """Return what can be done about a run's answer, the most useful first."""
-    job, this = _job_again(run), (run.run_id,)
+    this = (run.run_id,)
     steps: list[of.Step] = []
     if isinstance(finding, of.WasCancelled | of.StillUnfinished):
         steps.append(of.Step("resume", this))
@@ -884,26 +884,60 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
         and not run.started.rehearsal
     ):
         more = finding.needed - finding.trials.used
-        steps.append(of.Step("trials", job=job, trials=more, total=finding.needed))
+        again = _job_again(run, with_trials=False)
+        steps.append(of.Step("trials", job=again, trials=more, total=finding.needed))
     elif run.started.source is not None and not sentences.has_scores(finding):
         steps.append(of.Step("judge", this))  # nobody can hold these conversations again
     elif isinstance(finding, of.AgentBroke | of.ScoresLost) or not sentences.has_scores(finding):
         ways = chain.from_iterable(talk.ways for talk in run.conversations)
-        steps.append(of.Step("again", job=job, way=next(ways, "")))
+        steps.append(of.Step("again", job=_job_again(run), way=next(ways, "")))
     if run.started.job_path:
         steps.append(of.Step("edit"))
     return tuple(steps[:MOST_STEPS])
 
 
-def _job_again(run: RecordedRun) -> str:
-    """Return the job's file and the options with which `run` does the same again."""
+def _job_again(run: RecordedRun, *, with_trials: bool = True) -> str:
+    """Return the job's file and the options with which `run` does the same again; without
+    `with_trials`, the number of trials is left open.
+    """
     started = run.started
-    words = [started.job_path or started.job_name, *flags_to_repeat(started.options)]
-    target = started.job.get("target")
-    function = target.get("function") if isinstance(target, dict) else None
-    if function and not started.options.get("agent_function"):
+    asked = _asked_again(run)
+    if not with_trials:
+        del asked["trials"]
+    words = [started.job_path or started.job_name]
+    # What the job says itself is left out: an option would hide what it says later.
+    if started.asked_model and started.asked_model != _said(run, "target", "model"):
+        words += ["--model", started.asked_model]
+    words += flags_to_repeat(asked)
+    if _said(run, "target", "function") and not started.options.get("agent_function"):
         words += ["--code", "DIR"]  # the folder is not recorded: whoever runs code names it himself
     return " ".join(shlex.quote(clean_line(word, 4096)) for word in words)
+
+
+def _asked_again(run: RecordedRun) -> dict[str, Any]:
+    """Return the run's options by name, without those that its job says itself."""
+    started = run.started
+    asked = dict(started.options)
+    if _said(run, "target", "function") or asked.get("agent_url") == _said(run, "target", "url"):
+        asked["agent_url"] = None
+    for name, part in (("evaluator_model", "evaluator"), ("judge_model", "scorer")):
+        said = _said(run, part, "model")
+        if said and tupled(asked.get(name) or ()) == tupled(said):
+            asked[name] = None
+    # A trial of a job with cases is one of a case: the option says how often each is held.
+    planned = run.planned_trials - run.added_trials
+    asked["trials"] = max(1, planned // max(1, len(started.cases)))
+    if set(started.conditions) < set(run.state.all_conditions):
+        asked["conditions"] = list(started.conditions)
+    rows = (asked.get("cases"), asked.get("sample") and sample_of(asked["sample"]))
+    asked["cases"] = ",".join(filter(None, rows))
+    return asked
+
+
+def _said(run: RecordedRun, part: str, key: str) -> Any:
+    """Return what a part of the recorded job says, such as its agent's address; None if nothing."""
+    said = run.started.job.get(part)
+    return said.get(key) if isinstance(said, dict) else None
 
 
 # Which model is best

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO
 from bioeval_tui.base.errors import JobError, Problem, UsageError
 from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.base.text import clean_line, clean_value, excess_of, json_problem, plural
+from bioeval_tui.record.run_options import SAMPLE, sample_of
 
 MAX_BYTES = 256 << 20
 MAX_LINE = 4 << 20
@@ -30,7 +31,6 @@ MOST_PROBLEMS = 100
 MAX_DOCUMENT = 64 << 20
 """Maximum size of a table that is one JSON document, which is read as a whole."""
 
-SAMPLE = "sample:"
 """In a selection of cases, stands before the number of cases to draw."""
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
@@ -177,7 +177,7 @@ def choose_rows(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple
             rows = _named_rows(table, named)
         if sizes:
             if sample_size is not None:
-                sizes.append(f"{SAMPLE}{sample_size}")
+                sizes.append(sample_of(sample_size))
             sample_size = _only_size(sizes)
     if sample_size is None:
         return rows

@@ -11,6 +11,7 @@ from bioeval_tui.grade.task_report import ReportExtra, now
 from bioeval_tui.grade.tasks.registry import Registry, UnknownTaskError
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
+from bioeval_tui.record.cases import JobCase
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.report.answer import Answer, answer_batch, answer_grading, answer_medals
 from bioeval_tui.report.comparison import compare
@@ -338,29 +339,49 @@ def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
 
 
 @pytest.mark.parametrize(
-    ("options", "target", "command"),
+    ("options", "job", "started", "command"),
     [
-        ({}, {}, "job.yml"),
-        ({"mode": "rehearsal", "agent_url": "http://h:1/a b"}, {},
+        ({}, {}, {}, "job.yml"),
+        ({"mode": "rehearsal", "agent_url": "http://h:1/a b"}, {}, {},
             "job.yml --agent-url 'http://h:1/a b' --rehearsal"),
-        ({"mode": "llm", "judge_model": ["a", "b"], "control": True, "graph": "none"}, {},
+        ({"mode": "llm", "judge_model": ["a", "b"], "control": True, "graph": "none"}, {}, {},
             "job.yml --judge-model a --judge-model b --control --graph none"),
         ({"mode": "job", "control": False, "graph": "auto", "judge_model": [], "agent_url": ""},
-            {}, "job.yml"),
+            {}, {}, "job.yml"),
+        # What the job says itself is left to the job.
+        ({"agent_url": "http://a:1", "judge_model": ["j"], "evaluator_model": ["u", "v"]},
+            {"target": {"url": "http://a:1"}, "evaluator": {"model": ["u", "v"]},
+                "scorer": {"model": "j"}}, {}, "job.yml"),
+        ({"agent_url": "http://b:1", "otlp": 4318, "concurrency": 4, "exam": "off"},
+            {"target": {"url": "http://a:1"}}, {"model": "m x", "trials": 5},
+            "job.yml --model 'm x' --agent-url http://b:1 --otlp 4318 --no-exam --repeat 5"
+            " --concurrency 4"),
+        ({"otlp": 4319}, {"target": {"model": "m"}}, {"model": "m", "conditions": ("supplied",)},
+            "job.yml --otlp 4319 --condition supplied"),
+        ({"cases": "1-9,a b", "sample": 5}, {},
+            {"trials": 6, "cases": (JobCase(name="1"), JobCase(name="2"))},
+            "job.yml --repeat 3 --cases '1-9,a b,sample:5'"),
         # what allows a job more is not suggested by a recording, which another may have written
-        ({"unrestricted_setups": True}, {}, "job.yml"),
-        ({}, {"protocol": "python", "function": "agent:answer"}, "job.yml --code DIR"),
-        ({"agent_function": "Reminders"}, {"protocol": "python", "function": "x:y"}, "job.yml"),
+        ({"unrestricted_setups": True}, {}, {}, "job.yml"),
+        ({}, {"target": {"protocol": "python", "function": "agent:answer"}}, {},
+            "job.yml --code DIR"),
+        ({"agent_function": "Reminders"}, {"target": {"protocol": "python", "function": "x:y"}}, {},
+            "job.yml"),
     ],
 )  # fmt: skip
 def test_running_it_again_names_the_options_without_which_it_would_be_another_run(
-    options: dict[str, object], target: dict[str, object], command: str, tmp_path: Path
+    options: dict[str, object],
+    job: dict[str, object],
+    started: dict[str, object],
+    command: str,
+    tmp_path: Path,
 ) -> None:
     away = Talk(None, (None,), (), reason="agent_failed", fault="agent", failures=4)
     run = Recorded([away], [away])
     first = run.events()[0]
     assert isinstance(first, events.RunStarted)
-    about = {"options": options, "job": {**first.job, "target": target}, "job_path": "job.yml"}
+    about = {"options": options, "job": {**first.job, "target": {}, **job}, "job_path": "job.yml"}
+    about |= {"trials": 1, "model": None} | started
     path = run.write(tmp_path)
     path.write_bytes(
         write_event(first.model_copy(update=about)) + b"".join(map(write_event, run.events()[1:]))
