@@ -27,11 +27,15 @@ class RepeatNext(NamedTuple):
 
 
 class CompareNext(NamedTuple):
-    """A job whose last two runs have different scores."""
+    """A job whose last two runs have different scores.
+
+    `agents` are the names of their agents and models, where they differ.
+    """
 
     job: str
     before: float | None
     after: float | None
+    agents: tuple[str, str] = ("", "")
 
 
 class ReviewNext(NamedTuple):
@@ -77,10 +81,13 @@ def next_step(finding: NextFinding) -> StepWords:
                 f"{plural(trials, 'trial')} cannot show how much of a score is chance. {needed}"
                 " give a 95 % interval for each score, and for what the facts add.",
             )
-        case CompareNext(job, before, after):
+        case CompareNext(job, before, after, (first, second)):
             return StepWords(
                 f"Compare the last two runs of {job}",
-                f"{number(before)} → {number(after)}",
+                " → ".join(
+                    " ".join(filter(None, (name, number(score))))
+                    for name, score in ((first, before), (second, after))
+                ),
                 "Compare tasks, assertions and response times, see which differences are"
                 " statistically supported, and read the passages behind each of them side by side.",
             )

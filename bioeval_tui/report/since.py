@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.base.units import date, number
-from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
+from bioeval_tui.report.comparison import (
+    Comparison,
+    ConditionComparison,
+    compare,
+    told_apart,
+)
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun
@@ -19,8 +24,8 @@ MOST_NAMED, LONGEST_NAMED = 2, 40
 
 
 def previous_run(runs: Iterable[CataloguedRun], run_id: str) -> str | None:
-    """Return the last measured run of the job of a run before it; None without one, or if the run
-    is not listed.
+    """Return the last measured run of the job of a run before it: one of the same agent and model
+    if there is one. None without any, or if the run is not listed.
     """
     listed = list(runs)
     this = next((run for run in listed if run.run_id == run_id), None)
@@ -29,25 +34,39 @@ def previous_run(runs: Iterable[CataloguedRun], run_id: str) -> str | None:
     before = [
         run for run in listed if run.job == this.job and run.measured and run.began < this.began
     ]
+    # Another agent fixes and breaks nothing: what changed since then is no change.
+    alike = [run for run in before if _who(run) == _who(this)]
     if before:
-        return max(before, key=lambda run: run.began).run_id
+        return max(alike or before, key=lambda run: run.began).run_id
     return None
+
+
+def _who(run: CataloguedRun) -> tuple[str, str, str | None]:
+    """Return what tells the agent of a run from others."""
+    return run.agent, run.chatbot, run.model
 
 
 def changes_since_run(before: RunResult, run: RunResult) -> str:
     """Return what changed from one run to another of its job: the scores by condition, and what was
-    fixed or broken.
+    fixed or broken. An earlier run of another agent or model is called by its name.
     """
     found = compare(before, run)
+    since = _last_run(before, run)
     if not found.measured:
-        return f"{_last_run(before)}: not comparable; {found.incomparable}"
+        return f"{since}: not comparable; {found.incomparable}"
     moved = [side for side in found.conditions if number(side.a.mean) != number(side.b.mean)]
     changes = [*map(_score, moved), *_task_change(found), *_check_changes(found)]
-    return f"{_last_run(before)}: {', '.join(changes) or 'the same scores'}"
+    return f"{since}: {', '.join(changes) or 'the same scores'}"
 
 
-def _last_run(before: RunResult) -> str:
-    return f"since the last run of this job ({date(before.started_at)})"
+def _last_run(before: RunResult, run: RunResult) -> str:
+    when = date(before.started_at)
+    other, _ = told_apart(before, run)
+    if not other and before.started.chatbot != run.started.chatbot:
+        other = before.started.chatbot
+    if not other:
+        return f"since the last run of this job ({when})"
+    return f"since the last run of this job, which was of another agent or model, {other} ({when})"
 
 
 def _score(side: ConditionComparison) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.cells import cell_len
 
-from bioeval_tui.base.text import home_relative, plural
+from bioeval_tui.base.text import clean_line, home_relative, plural, shorten
 from bioeval_tui.base.units import ago, number
 from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.record.condition_names import PLACEBO_NAME, published_title
@@ -50,6 +50,8 @@ RECENT, NEXT, PROBLEMS = 12, 5, 8
 """Maximum number of rows in each list."""
 LABELS = 42
 """Width of what stands before and after the bars of a condition."""
+LONGEST_AGENT = 16
+"""The maximum length of an agent's name beside the score of its run, in characters."""
 Does = Literal["", "sample", "own", "open", "compare", "review", "job", "go"]
 """What enter does with what `HomeEntry.on` names: runs, or a job and, to run it, how often."""
 
@@ -211,7 +213,13 @@ def _compare(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
     before = next((run for run in ended[1:] if run.job == newest.job), None)
     if before is None or newest.scores == before.scores:
         return []
-    finding = CompareNext(newest.job, _score(before), _score(newest))
+    agents = (before.agent_words, newest.agent_words)
+    if agents[0] == agents[1]:
+        agents = ("", "")
+    elif before.agent == newest.agent and before.model and newest.model:
+        agents = (before.model, newest.model)
+    first, second = (shorten(clean_line(name), LONGEST_AGENT) for name in agents)
+    finding = CompareNext(newest.job, _score(before), _score(newest), (first, second))
     both = (before.run_id, newest.run_id)
     command = f"bioeval-tui runs compare {' '.join(both)}"
     return [_next(*next_step(finding), command=command, does="compare", on=both, run=newest)]

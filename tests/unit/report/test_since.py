@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.report.findings import Gain
 from bioeval_tui.report.result import load_run
-from bioeval_tui.report.since import changes_since_run
+from bioeval_tui.report.since import changes_since_run, previous_run
 from bioeval_tui.tui.run_form import RunForm, repeated
 from bioeval_tui.tui.shared.editor import deciding_line, job_file
+from tests.tui.history import run as catalogued
 from tests.unit.report.recorded import Recorded, Talk
 
 TOLD = Talk(tasks=(0.9,), fact=True)
@@ -38,6 +40,30 @@ def test_what_changed_names_the_scores_the_task_and_what_was_fixed() -> None:
     assert "broken" not in said
     assert "broken: “" in changes_since_run(now, before)
     assert changes_since_run(now, now).endswith(": the same scores")
+
+
+def test_the_last_run_of_another_agent_or_model_is_called_by_its_name() -> None:
+    before, now = (
+        Recorded([FAILS], [one], started={"model": model}).loaded()
+        for one, model in ((FAILS, "careful"), (HOLDS, "careless"))
+    )
+    said = changes_since_run(before, now)
+    assert said.startswith(
+        "since the last run of this job, which was of another agent or model, careful (2026-01-02 "
+    )
+    assert "since the last run of this job (" in changes_since_run(now, now)
+
+
+def test_the_last_run_is_one_of_the_same_agent_and_model_if_there_is_one() -> None:
+    models = ("careful", "careless", "careful", "careful")
+    runs = [
+        catalogued(number, "job", 0.5, ago=timedelta(hours=number), model=model)
+        for number, model in enumerate(models, start=1)
+    ]
+    newest, careless, last, first = (one.run_id for one in runs)
+    assert previous_run(runs, newest) == last
+    assert previous_run(runs, careless) == last, "another model's, since there is no other"
+    assert previous_run(runs, first) is None
 
 
 def test_the_line_is_that_of_the_task_or_assertion_that_decided(tmp_path: Path) -> None:
