@@ -499,6 +499,31 @@ _ASKS_FOR_KIND: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
 )
 """The kinds of information in a fact, and the questions that ask for them."""
+_KINDS_OF_THINGS = frozenset({"drug", "code"})
+"""The kinds that a question asks for by a noun, beside which it may name other things."""
+_BROAD = (
+    r"\b(?:conditions?|illness(?:es)?|diseases?|disorders?|diagnos[ie]s|allerg(?:y|ies)|symptoms?"
+    r"|(?:medical|health|family|past) (?:history|problems?|issues?|concerns?)"
+    r"|surger(?:y|ies)|operations?)\b"
+)
+_AND = r"(?:,\s{0,2}(?:(?:and|or)\s{1,2})?|/\s{0,2}|\s(?:and|or|and/or|as well as|nor)\s{1,2})"
+_LISTS_MORE = re.compile(
+    rf"{_AND}(?:(?!how\b|when\b|where\b|for\b)[\w'’-]+ ){{0,4}}?{_BROAD}"
+    rf"|{_BROAD}{_AND}(?!how\b|when\b|where\b|since\b)\w",
+    re.IGNORECASE,
+)
+"""A list with something of which no kind is known: `medicines or conditions`."""
+_PURPOSE = re.compile(r"\bfor\b", re.IGNORECASE)
+"""What follows says what something is for, and is not asked for."""
+_OTHER_QUESTION = re.compile(
+    r"[\s,;]{1,3}(?:and|or|but|also|plus)(?: also)?[\s,]{1,3}(?="
+    r"(?:do|did|have|had|are|were) you (?!sure|certain|ok|okay|ready|aware|happy|agree|understand"
+    r"|know|mind|mean|want|able)"
+    r"|(?:has|does|is|are|was|were|do) (?:your|any|anyone|there (?:any|other))\b"
+    r"|(?:what|which) (?:[a-z]+ ){0,3}(?:do|did|have|are|were) you\b)",
+    re.IGNORECASE,
+)
+"""Where another question begins in the same sentence: `…, or do you have other conditions?`"""
 _OPEN_QUESTION = re.compile(
     r"\b(?:more|further|additional|any|other|some|the) (?:details?|information|context|specifics)\b"
     r"|\btell me (?:more|about)\b|\banything else (?:i|you) should\b|\belaborate\b",
@@ -551,13 +576,27 @@ def asks_for(agent_message: str, fact: str) -> bool | None:
     for no fact, and a question for one kind of information (when, how many, where, who) asks only
     for facts of that kind, or facts that share a word with it.
     """
+    language = language_of(agent_message)
+    # The words of kinds are English ones, such as "dose", which is also French.
+    names_kinds = language is None or language.rules is None
     for sentence in _questions(agent_message):
-        wanted = _kinds_wanted(sentence)
-        if not wanted or _OPEN_QUESTION.search(sentence) or _is_about(sentence, wanted, fact):
+        if not names_kinds:
+            return True
+        if any(_may_ask_for(part, fact) for part in _OTHER_QUESTION.split(sentence)):
             return True
     if questions_are_read(agent_message):
         return False
     return None
+
+
+def _may_ask_for(question: str, fact: str) -> bool:
+    """Return whether one question may ask for a fact."""
+    wanted = _kinds_wanted(question)
+    if not wanted or _OPEN_QUESTION.search(question) or _is_about(question, wanted, fact):
+        return True
+    # "Medicines or conditions" asks for both; "when did pain and other symptoms begin" does not.
+    things, *_ = _PURPOSE.split(question)
+    return wanted <= _KINDS_OF_THINGS and _LISTS_MORE.search(things) is not None
 
 
 def asks_for_just(agent_message: str, fact: str) -> bool | None:

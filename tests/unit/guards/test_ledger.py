@@ -80,6 +80,44 @@ def test_a_question_about_a_fact_counts_as_asking_for_it(question, number):
 
 
 @pytest.mark.parametrize(
+    "question",
+    [
+        "Do you take other medicines, or do you have other conditions?",
+        "Do you have other conditions, or do you take other medicines?",
+        "What other medicines or conditions should I know of?",
+        "Which drugs, allergies or past surgeries should I know of?",
+        "What medical conditions and medications do you have?",
+        "Could you tell me which drugs you take and whether you have other conditions?",
+        "How old are you, and do you have any conditions?",
+        "Are you on any pills, and are you pregnant?",
+        "Quelle dose de médicament prenez-vous, ou avez-vous d'autres maladies ?",
+        "¿Toma otros medicamentos o tiene otras enfermedades?",
+        "您还服用其他药物，或者有其他疾病吗？",
+    ],
+)
+def test_a_question_for_several_things_is_not_narrowed_by_one_of_them(question: str) -> None:
+    assert asks_for(question, "The user has asthma")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Do you take other medicines or tablets?",
+        "What dose of warfarin and aspirin do you take?",
+        "When and where should I remind you?",
+        "What time do you take it, and how many tablets do you take?",
+        "Which medicines do you take for your condition or symptoms?",
+        "Do you take any medicines for this condition, and how often?",
+        "When did your symptoms and pain begin?",
+        "Which medicine do you take, and are you sure?",
+        "How many do you take, and do you know why?",
+    ],
+)
+def test_a_list_of_one_kind_and_a_vague_end_ask_for_nothing_else(question: str) -> None:
+    assert not asks_for(question, "The user has asthma")
+
+
+@pytest.mark.parametrize(
     ("message", "number", "insists"),
     [
         ("Where do you live?", 2, True),
