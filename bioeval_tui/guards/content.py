@@ -508,7 +508,8 @@ _BROAD = (
 )
 _AND = r"(?:,\s{0,2}(?:(?:and|or)\s{1,2})?|/\s{0,2}|\s(?:and|or|and/or|as well as|nor)\s{1,2})"
 _LISTS_MORE = re.compile(
-    rf"{_AND}(?:(?!how\b|when\b|where\b|for\b)[\w'’-]+ ){{0,4}}?{_BROAD}"
+    rf"{_AND}(?:(?!(?:how|when|where|for|to|before|after|since|about|with|these|this)\b)"
+    rf"[\w'’-]+ ){{0,4}}?{_BROAD}"
     rf"|{_BROAD}{_AND}(?!how\b|when\b|where\b|since\b)\w",
     re.IGNORECASE,
 )

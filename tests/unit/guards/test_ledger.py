@@ -109,6 +109,7 @@ def test_a_question_for_several_things_is_not_narrowed_by_one_of_them(question: 
         "Which medicines do you take for your condition or symptoms?",
         "Do you take any medicines for this condition, and how often?",
         "When did your symptoms and pain begin?",
+        "Have you taken any medications or treatments to address your symptoms?",
         "Which medicine do you take, and are you sure?",
         "How many do you take, and do you know why?",
     ],
