@@ -319,6 +319,11 @@ async def test_an_agent_that_asks_and_acts_before_it_is_told_is_careless(
 
     good, bad = [await evaluated(job, agent, shows=shows) for agent in (politely, hasty)]
     told_apart(good, bad)
+    # A recording has the state after each answer, too, so that it can be checked again.
+    early = "evaluation.transcript[3].objectContext?.resources.orEmpty().size == {}"
+    recordings = sorted(tmp_path.glob("data-*/runs/*.jsonl"), key=lambda path: path.stem)
+    for recording, count in zip(recordings, (0, 1), strict=True):
+        assert call("assert", early.format(count), "--context", recording).exit_code == 0
 
 
 @pytest.mark.parametrize("protocol", ["openai", "a2a", "ag-ui"])
