@@ -4,17 +4,20 @@ words.
 Each user message is searched for the sign-off (`without_signoff`, in `conversation/turns.py`; again
 wherever a recording is read for what was sent). Guards ask for goodbyes: `only_goodbye` for a
 message that should have been an answer, `says_goodbye` for one that ends without a sign-off.
+`agent_hung_up` says who began.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
 
 from bioeval_tui.languages import Language, folded
 from bioeval_tui.languages.segments import word_count
 from bioeval_tui.languages.speech import possible_languages, says, split_sentences
+from bioeval_tui.peers.seams import TranscriptMessage
 
 _APOSTROPHES = "'’ʼ"
 _MARKS = '*_"“”'
@@ -86,6 +89,30 @@ def bids_farewell(text: str) -> bool:
     return _FAREWELL.search(text.replace("’", "'")) is not None or says(text, "farewells")
 
 
+def agent_hung_up(messages: Sequence[TranscriptMessage], signoff: str) -> bool:
+    """Return whether the goodbyes that end a conversation were begun by the agent, so that a user
+    who is polite says goodbye, too.
+
+    This is the only place that decides it, for whether the user failed and for each task's score.
+    """
+    began = False
+    for back, message in enumerate(reversed(messages)):
+        of_agent = message.role == "assistant"
+        if _hangs_up(message.content, signoff if of_agent else None):
+            began = of_agent
+        # A goodbye may be answered with anything, and the last one may have no answer.
+        elif back > 0:
+            break
+    return began
+
+
+def _hangs_up(text: str, signoff: str | None) -> bool:
+    """Return whether a message says goodbye, that the chat is closed, or the `signoff`."""
+    if bids_farewell(text) or _CHAT_IS_OVER.search(text) is not None:
+        return True
+    return signoff is not None and without_signoff(text, signoff) is not None
+
+
 def _closes(text: str) -> bool:
     return says_goodbye(text) or _THANKS.search(text) is not None or says(text, "thanks")
 
@@ -104,6 +131,10 @@ _FAREWELL = re.compile(
     r"|(?:talk|speak) (?:to you )?(?:soon|later)|all the best|best wishes"
     r"|au revoir|auf wiedersehen|tsch(?:ü|ue)ss|hasta luego|adi[oó]s|arrivederci|ciao|tot"
     r" ziens)(?!\w)",
+    re.IGNORECASE,
+)
+_CHAT_IS_OVER = re.compile(
+    r"\b(?:conversation|chat|session) (?:is|has been) (?:now )?(?:over|closed|ended|finished)\b",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(

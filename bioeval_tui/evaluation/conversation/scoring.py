@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.base.text import clean, clean_line, shorten
 from bioeval_tui.evaluation.conversation.blame import blame_for_score
 from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob, RubricItem
-from bioeval_tui.peers.goodbyes import bids_farewell, without_signoff
+from bioeval_tui.peers.goodbyes import agent_hung_up
 from bioeval_tui.peers.models.quotations import locate, only_of_the_user
 from bioeval_tui.peers.models.shown import states_shown
 from bioeval_tui.peers.models.verdicts import MAX_QUOTE
@@ -326,7 +325,8 @@ def _obstacle(view: JudgeView, held: Held) -> KeptBy | None:
     """
     if held.ended in ("agent_failed", "timed_out"):
         return "agent"
-    if held.ended != "max_turns" and _agent_ended(view, held):
+    signoff = (held.job or view.job).evaluator.signoff
+    if held.ended != "max_turns" and agent_hung_up(view.transcript, signoff):
         return "agent"
     if held.ended == "max_turns":
         return "turns"
@@ -335,33 +335,6 @@ def _obstacle(view: JudgeView, held: Held) -> KeptBy | None:
     if view.job.compat == "embabel":
         return None
     return "user"
-
-
-_CLOSES = re.compile(
-    r"\b(?:conversation|chat|session) (?:is|has been) (?:now )?(?:over|closed|ended|finished)\b",
-    re.IGNORECASE,
-)
-
-
-def _agent_ended(view: JudgeView, held: Held) -> bool:
-    """Return whether the agent said goodbye before the user did, so that a user who is polite says
-    it, too.
-    """
-    said = [message for message in view.transcript if message.role == "assistant"]
-    if not said:
-        return False
-    last, goodbye = said[-1], (held.job or view.job).evaluator.signoff
-    before = (
-        message
-        for message in view.transcript
-        if message.role == "user" and message.message < last.message
-    )
-    ends = _ends(last.content) or without_signoff(last.content, goodbye) is not None
-    return ends and not any(_ends(message.content) for message in before)
-
-
-def _ends(text: str) -> bool:
-    return bids_farewell(text) or _CLOSES.search(text) is not None
 
 
 def score_fields(

@@ -38,7 +38,7 @@ from bioeval_tui.evaluation.conversation.plan import (
 from bioeval_tui.evaluation.conversation.standstill import MOST_OF_A_LATENCY
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers import traces
-from bioeval_tui.peers.goodbyes import without_signoff
+from bioeval_tui.peers.goodbyes import agent_hung_up, without_signoff
 from bioeval_tui.peers.seams import (
     Agent,
     Evaluator,
@@ -205,12 +205,17 @@ class Dialogue:
                 self.emitter.emit(events.Warned, code=code, message=message)
 
     def _unless_nothing_was_asked(self, ending: BlamedEnding) -> BlamedEnding:
-        """Return `ending`, or the evaluator's failure if it brought up none of the tasks."""
+        """Return `ending`, or the evaluator's failure if it brought up none of the tasks although
+        the agent did not say goodbye to it.
+        """
         said = sum(message.role == "user" for message in self.transcript.messages)
         had_turns = ending.reason == "signed_off" or (
             ending.reason == "max_turns" and said >= ENOUGH
         )
         if not had_turns or not self.parts.brings_up_nothing(self._guards_view()):
+            return ending
+        # Else an agent that does badly would be left out if it hangs up on a user who is polite.
+        if agent_hung_up(self.transcript.messages, self.plan.job.evaluator.signoff):
             return ending
         detail = f"the user brought up none of the tasks in {plural(said, 'message')}"
         return BlamedEnding(reason="evaluator_failed", fault="evaluator", detail=detail)

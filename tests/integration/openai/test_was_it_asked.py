@@ -217,7 +217,12 @@ async def test_where_no_turn_was_left_an_agents_goodbye_kept_nobody_from_asking(
 
 async def test_a_user_who_says_goodbye_first_stays_the_one_who_ended(tmp_path):
     text = JOB.replace("WHEN", NEVER).replace("remind me at nine.", "remind me at nine. Bye.")
-    done = await run(tmp_path, text, agent=srv.say("Goodbye!"))
+    answers = iter([srv.say("Hello.")])
+
+    async def answer(server: srv.OpenAIServer, request: Any, body: dict[str, Any]) -> Any:
+        return await next(answers, srv.say("Goodbye!"))(server, request, body)
+
+    done = await run(tmp_path, text, agent=answer)
     assert second_task(done)["kept_by"] == "user"
 
 

@@ -208,6 +208,10 @@ async def test_most_verdicts_say_whether_a_task_was_asked_for_and_then_where(
         ("signed_off", (*TALK[:4], BYE, BYE), 12, "user"),  # the user said it first
         ("signed_off", ("Hello", BYE, "Thanks", "Sure"), 12, "user"),  # it went on to answer
         ("signed_off", (*TALK[:5], BYE, BYE), 12, "agent"),  # a user who is polite says it, too
+        ("signed_off", (*TALK[:3], BYE, BYE, BYE), 12, "agent"),  # and the agent again
+        ("signed_off", (*TALK[:3], BYE, "Thanks", BYE), 12, "agent"),
+        ("signed_off", (*TALK[:3], BYE, BYE, "Sure"), 12, "agent"),
+        ("signed_off", (*TALK[:2], BYE, *TALK[3:5], BYE), 12, "agent"),  # they went on after it
         ("signed_off", (*TALK[:5], "This chat has been closed."), 12, "agent"),
         ("signed_off", (*TALK[:5], "So Long, and Thanks for All the Fish"), 12, "agent"),
         ("signed_off", ("Hello",), 12, "user"), ("unknown", TALK, 12, "user"),
@@ -525,3 +529,31 @@ async def test_a_user_who_had_turns_and_brought_up_nothing_failed(
     assert talk is not None
     assert talk.ended is not None
     assert talk.ended.reason == reason
+
+
+@pytest.mark.parametrize("condition", ["withheld", "supplied"])
+@pytest.mark.parametrize(
+    ("says", "user"),
+    [
+        (["This chat is now closed. Goodbye!"], []),
+        (["This chat is now closed. Goodbye!"], ["Goodbye. SIGNOFF"]),
+        (["Hello", "Goodbye!"], ["more"]),
+        (["Goodbye!"] * 3, ["Goodbye!"] * 2),
+    ],
+    ids=["to the greeting", "twice", "later", "until no turn is left"],
+)
+async def test_a_user_on_whom_the_agent_hung_up_did_not_fail(
+    condition: str, says: list[str], user: list[str]
+) -> None:
+    described = job(maxTurns=6)
+    lines = [line.replace("SIGNOFF", described.evaluator.signoff) for line in user]
+    stage = Stage(
+        described,
+        evaluators={condition: FakeEvaluator(lines)},
+        agents={condition: FakeAgent([*says])},
+        parts={"brings_up_nothing": lambda _: True},
+    )
+    talk = (await stage.run(conditions=(condition,))).conversation(condition)
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) in (("signed_off", "none"), ("max_turns", "none"))
