@@ -131,11 +131,16 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[ServerSentE
         yield event
 
 
-async def drain(events: AsyncIterator[object]) -> None:
-    """Read to the end of a stream, for at most `TAIL_S` seconds: no latency, and the connection can
-    be reused.
+async def drain(events: AsyncIterator[object]) -> bool:
+    """Read to the end of a stream, for at most `TAIL_S` seconds, so that the connection can be
+    reused; return whether it ended.
+
+    After the whole answer this is no latency. If another request follows for the same answer, it
+    is: else an agent could work in it, and nobody would count that.
     """
     with contextlib.suppress(TimeoutError, PeerError):
         async with asyncio.timeout(TAIL_S):
             async for _ in events:
                 pass
+            return True
+    return False

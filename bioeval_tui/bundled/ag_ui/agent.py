@@ -8,6 +8,7 @@ every message. Calls of these tools are answered here, and another run continues
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
@@ -109,6 +110,8 @@ class _ReceivedRun:
     first_token: float | None
     started: float = 0.0
     ended: float = 0.0
+    closed: float = 0.0
+    """When its body ended, or was no longer waited for."""
     ours_s: float = 0.0
     """Time between the runs of the answer until now, which is not the agent's."""
     shown: list[Delta | Generation] = field(default_factory=list)
@@ -328,10 +331,11 @@ class AGUIAgent:
             "POST", self._url, asked, accept=EVENT_STREAM
         ) as response:
             run.started = response.extensions["exchange"].started
-            # Between two runs we answered the agent's tool calls: that time is not its latency.
+            # Between two runs we answered the agent's tool calls: that time is not its latency, but
+            # the time until the body of the first had ended is.
             if turn.runs:
                 last = turn.runs[-1]
-                run.ours_s = last.ours_s + (run.started - last.ended)
+                run.ours_s = last.ours_s + (run.started - last.closed)
             if not is_stream(response):
                 raise PeerError(
                     "agent",
@@ -355,7 +359,10 @@ class AGUIAgent:
                     # some servers leave the stream open; what follows is no part of the answer
                     break
             run.ended = self._connection.arrivals.last()
-            await drain(frames)
+            run.closed = run.ended
+            if run.finished is not None:
+                is_over = await drain(frames)
+                run.closed = self._connection.arrivals.last() if is_over else time.monotonic()
         if run.finished is None:
             what = f"{self._host} ended its stream before the run was finished"
             if failed:

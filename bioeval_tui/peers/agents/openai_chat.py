@@ -61,10 +61,11 @@ class _Turn:
     def reply(self, counted: int) -> Reply:
         """Return the whole answer, with the tokens of all but its first `counted` rounds."""
         answers = self.answers
-        # Time between requests (our own tools, the wait before a retry) is not the agent's.
+        # Time between requests (our own tools, the wait before a retry) is not the agent's; the end
+        # of a body is, or an agent could work behind each `[DONE]` for free.
         ours_s, first_token = 0.0, answers[0].first_token
         for before, answer in pairwise(answers):
-            ours_s += answer.started - before.ended
+            ours_s += answer.started - before.closed
             if first_token is None and answer.first_token is not None:
                 first_token = answer.first_token - ours_s
         return Reply(

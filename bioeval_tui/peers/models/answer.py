@@ -86,6 +86,9 @@ class ChatAnswer:
     """What its content has besides text and reasoning: pictures, files."""
     reasoning: str = ""
     """What the model thought, as far as the server tells it apart from the text."""
+    closed: float = 0.0
+    """When its body ended, or was no longer waited for: not before then is the next request sent.
+    """
 
 
 def text_of(answer: ChatAnswer, peer: Peer) -> str:
@@ -354,6 +357,7 @@ class AnswerReader:
         self._started = started
         self._clock = clock
         self._arrived = started
+        self._closed = 0.0
         self._first: float | None = None
         self._text = _Pieces()
         self._refusal = _Pieces()
@@ -483,6 +487,10 @@ class AnswerReader:
             raise self.odd("an answer without choices", data)
         self._first = None
         return self._answer(text)
+
+    def close(self, *, is_over: bool) -> None:
+        """Note that nothing more is read, with `is_over` because the body has ended."""
+        self._closed = self._clock() if is_over else time.monotonic()
 
     def streamed(self, *, ended: bool = False) -> ChatAnswer:
         """Return the answer after the stream has ended, with `ended` by its end mark.
@@ -639,6 +647,7 @@ class AnswerReader:
             items=tuple(self._items),
             parts=tuple(self._parts),
             reasoning=clean(self._reasoning.joined()),
+            closed=self._closed or self._arrived,
         )
 
 

@@ -144,14 +144,15 @@ class ChatModel:
             else:
                 events = read_events(response.aiter_bytes())
                 make_chunk = ResponseEvents().make_chunk if self._api == "responses" else _unchanged
-                ended = False
+                ended, is_over = False, True
                 async for event in events:
                     if ended := _END_MARK.match(event.data) is not None:
-                        await drain(events)
+                        is_over = await drain(events)
                         break
                     piece = reader.add(make_chunk(reader.read_event(event)))
                     if piece:
                         yield piece
+                reader.close(is_over=is_over)
                 answer = reader.streamed(ended=ended)
                 if is_read:
                     answer = replace(answer, first_token=None)
