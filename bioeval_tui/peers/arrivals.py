@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import platform
 import socket
 import struct
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 # asm-generic/socket.h, which Python does not name; other architectures have other numbers.
@@ -19,8 +21,8 @@ _SPACE = 64
 """Bytes for what the kernel says beside the data: its timestamp, with a header."""
 
 _MOST_S = 0.5
-"""Older timestamps are ignored: the clock was set, or this process was suspended,
-which is reported elsewhere."""
+"""Older timestamps are ignored if the clock was set since the last one, by more than so many
+seconds, or the machine has slept."""
 
 
 class Arrivals:
@@ -28,8 +30,16 @@ class Arrivals:
     bytes arrive.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """`clock` returns monotonic time, and `wall` the kernel's, in seconds."""
+        self._clock, self._wall = clock, wall
         self._at: float | None = None
+        self._ahead = wall() - clock()
+        """By how much the kernel's clock was ahead of the monotonic one when it was last read."""
 
     def make_socket(self, address: tuple[Any, ...]) -> socket.socket:
         """Return a socket for an address from `getaddrinfo`."""
@@ -47,19 +57,24 @@ class Arrivals:
         than now.
         """
         if self._at is None:
-            return time.monotonic()
+            return self._clock()
         return self._at
 
     def note(self, ancillary: list[tuple[int, int, bytes]]) -> None:
         """Store the kernel's timestamp of received bytes."""
-        now = time.monotonic()
-        late_s = 0.0
+        now = self._clock()
+        late_s, most_s = 0.0, _MOST_S
         for _, kind, data in ancillary:
             if kind == _SO_TIMESTAMPNS and len(data) >= struct.calcsize("ll"):
                 seconds, nanoseconds = struct.unpack_from("ll", data)
-                late_s = time.time() - seconds - nanoseconds / 1e9
+                wall = self._wall()
+                late_s = wall - seconds - nanoseconds / 1e9
+                ahead, self._ahead = self._ahead, wall - now
+                # However long this program was busy, the bytes came when the kernel says.
+                if abs(self._ahead - ahead) < _MOST_S:
+                    most_s = math.inf
         self._at = now
-        if 0 <= late_s < _MOST_S:
+        if 0 <= late_s < most_s:
             self._at -= late_s
 
 

@@ -1,8 +1,8 @@
 """Detects when this program did not run: stopped by a signal, on a sleeping machine, or blocked by
 work of its own.
 
-A timeout that runs out meanwhile says nothing about a peer, and an answer that came meanwhile was
-quicker than it looks.
+A timeout that runs out meanwhile says nothing about a peer. Nor does a latency if the process was
+suspended for much of it; if it was busy, the latency counts, because an agent can keep it busy.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ BUSY = 0.1
 suspended.
 """
 MOST_OF_A_LATENCY = 0.2
-"""If this program did not run for a larger share of a latency, the latency says nothing about the
-agent.
+"""If this program did not run for a larger share of a latency, that is said; if it was suspended,
+the latency says nothing about the agent.
 """
 LONG_S = 5.0
 """A run names it if its program did not run for longer than this, in seconds, in one piece."""
@@ -136,6 +136,18 @@ class Watchdog:
         self._tick_now()
         return sum(
             max(0.0, min(gap.end, end) - max(gap.end - gap.length, start)) for gap in self._gaps
+        )
+
+    def stopped(self, start: float, end: float) -> float:
+        """Return for how many seconds from `start` to `end` (monotonic) this process was suspended,
+        not blocked by work or waiting for a processor, both of which an agent can cause: with what
+        it sends, or on the same machine.
+        """
+        self._tick_now()
+        return sum(
+            max(0.0, min(gap.end, end) - max(gap.end - gap.length, start))
+            for gap in self._gaps
+            if gap.suspended and not gap.starved
         )
 
     def long_gaps(self, moment: float) -> list[Gap]:

@@ -409,15 +409,7 @@ class Dialogue:
         assert isinstance(reply, Reply)
         if self.traces:
             self.traces.answered()
-        blocked_ms = 1000 * self.parts.watchdog.lost(reply.started, reply.ended)
-        timing: dict[str, float | None] = {}
-        if blocked_ms <= MOST_OF_A_LATENCY * reply.latency_ms:
-            timing["latency_ms"] = reply.latency_ms
-            if reply.first_token is not None:
-                timing["first_token_ms"] = (reply.first_token - reply.started) * 1000
-        else:
-            self._not_counted(number, reply, blocked_ms)
-            timing["blocked_ms"] = blocked_ms
+        timing = self._timing(number, reply)
         answer = clean(reply.content)
         session = reply.session if reply.session != self.transcript.session_id else ""
         self.transcript.session_id = session or self.transcript.session_id
@@ -584,7 +576,8 @@ class Dialogue:
         suspended.
         """
         counted = error.peer == "agent" and not error.disagrees and not self.blame.is_ours(error)
-        if counted and (still_s := self.parts.watchdog.suspension(self._asked_at)):
+        still_s = self.parts.watchdog.suspension(self._asked_at) if counted else 0.0
+        if still_s and not self._agent_runs_here:
             why, what = (
                 self.parts.watchdog.pause_cause(self._asked_at),
                 "a failure of the agent meanwhile does not count",
@@ -595,13 +588,34 @@ class Dialogue:
         self.transcript.failures += counted
         return counted
 
-    def _not_counted(self, number: int, reply: Reply, blocked_ms: float) -> None:
-        why = self.parts.watchdog.pause_cause(reply.started)
+    def _timing(self, number: int, reply: Reply) -> dict[str, float]:
+        """Return an answer's latency, or for how long this process was suspended if that was much
+        of it; say so if it did not run for any reason.
+        """
+        watchdog, most_ms = self.parts.watchdog, MOST_OF_A_LATENCY * reply.latency_ms
+        timing = {"latency_ms": reply.latency_ms}
+        if reply.first_token is not None:
+            timing["first_token_ms"] = (reply.first_token - reply.started) * 1000
+        blocked_ms = 1000 * watchdog.lost(reply.started, reply.ended)
+        if blocked_ms <= most_ms:
+            return timing
+        why, outcome = watchdog.pause_cause(reply.started), "its latency counts"
+        stopped_ms = 1000 * watchdog.stopped(reply.started, reply.ended)
+        if self._agent_runs_here:
+            why = f"{why}; or the agent's function kept it from running"
+        elif stopped_ms > most_ms:
+            timing, outcome = {"blocked_ms": stopped_ms}, "its latency does not count"
         message = (
             f"answer {number} took {latency(reply.latency_ms)}, and this program did not run for"
-            f" {latency(blocked_ms)} of them ({why}): its latency does not count"
+            f" {latency(blocked_ms)} of them ({why}): {outcome}"
         )
         self.emitter.emit(events.Warned, code="blocked", message=message)
+        return timing
+
+    @property
+    def _agent_runs_here(self) -> bool:
+        """Whether the agent's own code runs in this process, so that it can make it stand still."""
+        return bool(getattr(self.agent, "runs_here", False))
 
     def ended_by(self, error: PeerError) -> BlamedEnding:
         """Return how a peer's last failure ends the conversation."""

@@ -403,6 +403,8 @@ class PythonAgent:
         else:
             function = terms.function or python_code.load(reference, terms.code, "message")
             self._calls = FunctionCalls(function, conversation)
+        self.runs_here = isinstance(self._calls, FunctionCalls)
+        """Whether the function runs in this process, which it can block."""
         self._state = StateUrl(target.object_context_url, timeouts)
         self._whole_s = timeouts.whole
         self._printing = (

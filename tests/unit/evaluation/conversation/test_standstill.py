@@ -58,6 +58,7 @@ def test_a_gap_without_processor_time_is_a_suspended_process(
     clocks.pass_by(gap_s, on_processor_s)
     assert clocks.watchdog.suspension(100.0) == pytest.approx(suspended_s)
     assert clocks.watchdog.lost(100.0, clocks.now) == pytest.approx(lost_s)
+    assert clocks.watchdog.stopped(100.0, clocks.now) == pytest.approx(suspended_s)
     assert clocks.watchdog.suspension(clocks.now) == 0.0, "it is over"
 
 
@@ -73,6 +74,8 @@ def test_a_process_that_waits_for_a_processor_was_not_stopped(waited_s: float, c
     clocks.starved += waited_s
     clocks.pass_by(2.0)
     assert clocks.watchdog.pause_cause(100.0) == cause
+    was_stopped = "stopped" in cause
+    assert clocks.watchdog.stopped(100.0, clocks.now) == pytest.approx(2.0 * was_stopped)
     assert clocks.watchdog.suspension(100.0) == pytest.approx(2.0), (
         "nobody is to blame for what failed then"
     )
@@ -115,6 +118,10 @@ class Blocked(Watchdog):
         """Return half of the latency, or nothing."""
         self._answers -= 1
         return (end - start) / 2 if self._answers >= 0 else 0.0
+
+    def stopped(self, start: float, end: float) -> float:
+        """Return the same: it was suspended."""
+        return (end - start) / 2
 
     def long_gaps(self, moment: float) -> list[Gap]:
         """Return what was given."""

@@ -107,26 +107,60 @@ async def test_an_answer_waited_from_when_it_was_asked_for(
 
 
 @pytest.mark.parametrize(
-    ("blocked_s", "counts"), [(0.0, True), (MOST_OF_A_LATENCY, True), (0.2001, False)]
+    ("blocked_s", "stopped_s", "runs_here", "counts", "warned"),
+    [
+        (0.0, 0.0, False, True, 0),
+        (MOST_OF_A_LATENCY, MOST_OF_A_LATENCY, False, True, 0),
+        (0.2001, 0.2001, False, False, 1),
+        (0.9, 0.2, False, True, 1),
+        (0.9, 0.9, True, True, 1),
+    ],
+    ids=[
+        "it ran",
+        "for a fifth",
+        "suspended for more",
+        "busy, as an agent's events can make it",
+        "an agent's function stood still in it",
+    ],
 )
-async def test_a_latency_counts_if_this_program_was_blocked_for_a_fifth_of_it_at_most(
-    blocked_s: float, counts: bool
+async def test_a_latency_counts_if_this_program_was_suspended_for_a_fifth_of_it_at_most(
+    blocked_s: float, stopped_s: float, runs_here: bool, counts: bool, warned: int
 ) -> None:
     watchdog = SimpleNamespace(
         lost=lambda start, end: blocked_s,
-        suspension=lambda at: 0.0,
+        stopped=lambda start, end: stopped_s,
+        suspension=lambda at: stopped_s,
         pause_cause=lambda at: "busy",
         long_gaps=lambda at: [],
     )
     agent = ExactAgent(replies=[Reply("a", started=1000.0, ended=1001.0)])
+    agent.runs_here = runs_here  # type: ignore[attr-defined]
     stage = await held(agent, parts={"watchdog": watchdog})
     (answer,) = answers(stage)
     assert (answer.latency_ms, answer.blocked_ms) == (
-        (1000.0, None) if counts else (None, 1000 * blocked_s)
+        (1000.0, None) if counts else (None, 1000 * stopped_s)
     )
-    warned = [each.message for each in stage.sink.of("warned") if each.code == "blocked"]
-    assert len(warned) == (not counts)
-    assert all(each.startswith("answer 2 took 1.00 s") for each in warned)
+    said = [each.message for each in stage.sink.of("warned") if each.code == "blocked"]
+    assert len(said) == warned
+    assert all(each.startswith("answer 2 took 1.00 s") for each in said)
+    assert all(each.endswith("its latency counts") == counts for each in said)
+
+
+@pytest.mark.parametrize("runs_here", [False, True])
+async def test_a_failure_while_this_process_stood_still_counts_if_the_agent_runs_in_it(
+    runs_here: bool,
+) -> None:
+    watchdog = SimpleNamespace(
+        lost=lambda start, end: 0.0,
+        suspension=lambda at: 5.0,
+        pause_cause=lambda at: "it was stopped",
+        long_gaps=lambda at: [],
+    )
+    agent = FakeAgent([PeerError("agent", "away", retryable=True)])
+    agent.runs_here = runs_here  # type: ignore[attr-defined]
+    stage = await held(agent, parts={"watchdog": watchdog})
+    (failed,) = stage.sink.of("request_failed")
+    assert failed.counted == runs_here
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,14 @@ async def say(agent: Agent, words: str = "hello") -> tuple[list[Any], Reply]:
     return pieces[:-1], pieces[-1]
 
 
+async def test_only_a_function_in_this_process_can_make_it_stand_still(
+    connect: Connect, request: pytest.FixtureRequest
+) -> None:
+    agent = await connect("plain")
+    in_this_one = request.node.callspec.params["connect"] == "here"
+    assert agent.runs_here == in_this_one  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("function", "says"),
     [

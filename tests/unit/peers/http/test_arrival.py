@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -55,6 +56,22 @@ def stamping() -> Iterator[None]:
                     if arrivals.last() <= sent:
                         break
                 yield
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "wall_s", "late_s"),
+    [(0.2, 0.2, 0.2), (8.0, 8.0, 8.0), (0.1, 3600.0, 0.0), (0.1, 0.3, 0.3), (5.0, 5.0, 5.0)],
+    ids=["ordinary work", "busy", "the clock was set", "the clock drifted", "stopped"],
+)
+def test_bytes_arrived_when_the_kernel_says_however_long_this_program_was_busy(
+    waited_s: float, wall_s: float, late_s: float
+) -> None:
+    now, wall = 100.0, 1_000_000.0
+    arrivals = Arrivals(lambda: now, lambda: wall)
+    stamp = struct.pack("ll", 1_000_000, 0)
+    now, wall = now + waited_s, wall + wall_s
+    arrivals.note([(0, 35, stamp)])
+    assert arrivals.last() == pytest.approx(now - late_s)
 
 
 @pytest.mark.usefixtures("stamping")
