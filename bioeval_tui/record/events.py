@@ -410,7 +410,7 @@ class MessageCompleted(EventBase):
     Whose it is stands here and in `MessageStarted`: each line of a recording is read by itself, and
     imports have no start. `thought_ms` is how long the evaluator took over a user message.
     `cut_off`: the agent's model ended its answer at its length limit. `blocked_ms` is set if this
-    program did not run for so long of the latency that it does not count: then `latency_ms` is
+    program was suspended for so long of the latency that it does not count: then `latency_ms` is
     None.
     """
 
