@@ -29,8 +29,8 @@ from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, rea
 
 
 class Folded(NamedTuple):
-    """The letters and digits of a text, lower case and without accents, and the position of each in
-    the text.
+    """The letters and digits of a text, lower case and without accents, digits as 0 to 9, and the
+    position of each in the text.
     """
 
     letters: str
@@ -50,10 +50,97 @@ def fold(text: str) -> Folded:
     return Folded("".join(letters), places)
 
 
-@lru_cache(maxsize=4096)
+TATWEEL = "\u0640"
+"""Stretches an Arabic word: مـحـمـد is محمد."""
+
+_PLAIN = str.maketrans(
+    {
+        # letters with a stroke or joined, which Unicode does not take apart
+        "ł": "l", "ø": "o", "đ": "d", "ð": "d", "ı": "i", "ħ": "h", "ŧ": "t", "þ": "th", "æ": "ae",
+        "œ": "oe", "ə": "e", "ɓ": "b", "ɗ": "d", "ƙ": "k", "ŋ": "ng",
+        # Arabic and Persian ways to write one letter, and Hebrew letters as they are inside a word
+        "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه", "ۀ": "ه", "ہ": "ه", "ٱ": "ا",
+        "ך": "כ", "ם": "מ", "ן": "נ", "ף": "פ", "ץ": "צ",
+        # what only stretches a word, or stands for an apostrophe
+        TATWEEL: "", "ʹ": "", "ʻ": "", "ʼ": "", "ʽ": "", "ʾ": "", "ʿ": "",
+    }
+)  # fmt: skip
+
+_SPELLINGS = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa", "đ": "dj", "ð": "dh"}
+)
+"""How letters are written where a keyboard lacks them, if not without their accents."""
+
+
+@lru_cache(maxsize=32_768)
 def _folded(character: str) -> str:
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", character).casefold())
-    return "".join(one for one in plain if one.isalnum() and not unicodedata.combining(one))
+    return "".join(filter(_is_folded, map(_digit, plain.translate(_PLAIN))))
+
+
+def _digit(character: str) -> str:
+    """Return a digit of any script as 0 to 9, and every other character as it is."""
+    value = unicodedata.decimal(character, None)
+    return character if value is None else str(value)
+
+
+def _is_folded(character: str) -> bool:
+    """Return whether a character distinguishes words: letters, digits, and the vowel signs that
+    scripts such as Devanagari and Thai write as marks.
+
+    Without the signs, राम would be found in रोम.
+    """
+    if unicodedata.combining(character):
+        return False
+    return character.isalnum() or bool(_VOWEL_SIGN.match(character))
+
+
+_VOWEL_SIGN = regex.compile(r"[\p{Mn}\p{Mc}--\p{Variation_Selector}--\u034f]", regex.V1)
+
+_SPACED = regex.compile(r"[\p{Latin}\p{Greek}\p{Cyrillic}\p{Nd}]+")
+"""Letters of scripts whose words stand alone.
+
+In other scripts, words follow each other without spaces, or what belongs to a name is written in
+one word with it: 김철수는, لمحمد, לדוד, राम के रामजी.
+"""
+
+_SYLLABLES = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}]")
+
+_UNSPACED = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+    r"\p{Tibetan}]+"
+)
+"""Letters of names that are written with and without spaces: 山田太郎, 山田 太郎."""
+
+
+@lru_cache(maxsize=32_768)
+def _is_letter(character: str) -> bool:
+    return character.isalpha() and bool(_folded(character))
+
+
+@lru_cache(maxsize=32_768)
+def _joins(character: str) -> bool:
+    """Return whether a name may stand beside this letter without a space."""
+    return not _SPACED.fullmatch(_folded(character))
+
+
+@lru_cache(maxsize=32_768)
+def _is_unspaced(character: str) -> bool:
+    return bool(_UNSPACED.fullmatch(_folded(character)))
+
+
+def _is_silent(character: str) -> bool:
+    """Return whether a character neither distinguishes nor separates words."""
+    return character == TATWEEL or bool(unicodedata.combining(character))
+
+
+def _is_one_word(before: str, after: str) -> bool:
+    """Return whether two letters side by side are of one word, as far as that can be told."""
+    if not before or not after or not _is_letter(before) or not _is_letter(after):
+        return False
+    if before.islower() and after.isupper():
+        return False
+    return not _joins(before) and not _joins(after)
 
 
 ELLIPSIS = "…"
@@ -74,6 +161,9 @@ still match more.
 
 SHORTEST_PART = 4
 """Minimum number of letters of a shortened name ("Zede…") that are masked."""
+
+SHORTEST_SYLLABLES = 2
+"""The same where a letter is a syllable or a word ("山田…")."""
 
 MOST_SLOW = 5
 """After this many timeouts, every text is hidden immediately."""
@@ -125,8 +215,16 @@ class LiteralRule:
 
 
 def _words(text: str) -> list[str]:
-    characters = (c if c.isalnum() or unicodedata.combining(c) else " " for c in text)
+    characters = (c if _folded(c) or _is_silent(c) else " " for c in text)
     return "".join(characters).split()
+
+
+def spelled_out(text: str) -> str:
+    """Return `Mueller` for `Müller`: a name as it is spelled where a keyboard lacks its letters."""
+    composed = unicodedata.normalize("NFC", text)
+    lower = composed.lower()
+    spelled = lower.translate(_SPELLINGS)
+    return text if spelled == lower else spelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +260,10 @@ class Rules:
         self._longest = max(map(len, whole), default=0)
         self._cut: dict[str, str] = {}
         for literal in literals:
-            for n in range(SHORTEST_PART, len(literal.letters)):
+            for n in range(_shortest_part(literal.letters), len(literal.letters)):
                 for part in (literal.letters[:n], literal.letters[-n:]):
                     self._cut[part] = literal.instead
+        self._shortest_cut = min(map(len, self._cut), default=SHORTEST_PART)
         self._slow = 0
         labels = {literal.instead.rpartition("-")[0].lstrip("[") for literal in literals}
         labels |= {rule.label for rule in patterns}
@@ -194,13 +293,13 @@ class Rules:
                 return [MaskedSpan(0, len(text), HIDDEN)]
             return []
         folded = fold(text)
-        spans = self._find_literals(folded, text) + self._find_cut(folded, text)
+        literals = self._find_literals(folded, text) + self._find_cut(folded, text)
         try:
-            spans += self._find_patterns(text)
+            patterns = self._find_patterns(text)
         except NotMeasuredError:
             self._slow += 1
             return [MaskedSpan(0, len(text), HIDDEN)]
-        if not spans:
+        if not literals and not patterns:
             return []
         kept = [(match.start(), match.end()) for match in self._replaced.finditer(text)]
 
@@ -208,7 +307,14 @@ class Rules:
             at = bisect_right(kept, span.start, key=lambda one: one[0]) - 1
             return at >= 0 and span.end <= kept[at][1]
 
-        return _joined([span for span in spans if not is_kept(span)])
+        def touches_kept(span: MaskedSpan) -> bool:
+            """Return whether a tag is a part: "[PATIENT-1]23456" is not the identifier 123456."""
+            at = bisect_left(kept, span.end, key=lambda one: one[0]) - 1
+            return at >= 0 and span.start < kept[at][1]
+
+        spans = [span for span in literals if not touches_kept(span)]
+        spans += [span for span in patterns if not is_kept(span)]
+        return _joined(spans)
 
     def settled(self, text: str) -> int:
         """Return the length of the part of a growing text that no later text can change."""
@@ -239,7 +345,7 @@ class Rules:
 
     def _find_literals(self, folded: Folded, text: str) -> list[MaskedSpan]:
         spans = self._find(self._literals, folded, text)
-        turned = self._find(self._turned, folded, text) if "," in text else []
+        turned = self._find(self._turned, folded, text) if _COMMA.search(text) else []
         return spans + [
             t for t in turned if not any(f.start < t.end and t.start < f.end for f in spans)
         ]
@@ -252,9 +358,9 @@ class Rules:
             at = folded.letters.find(letters)
             while at >= 0:
                 places = folded.at[at : at + len(letters)]
-                if _stands_alone(literal, places, text):
+                if _is_whole(folded, at, len(letters)) and _stands_alone(literal, places, text):
                     end = places[-1] + 1
-                    while end < len(text) and unicodedata.combining(text[end]):
+                    while end < len(text) and _is_silent(text[end]):
                         end += 1
                     spans.append(MaskedSpan(places[0], end, literal.instead))
                 at = folded.letters.find(letters, at + 1)
@@ -269,16 +375,16 @@ class Rules:
             first = bisect_left(folded.at, at - reach)
             here = bisect_left(folded.at, at)  # an ellipsis has no letters of its own
             last = bisect_left(folded.at, at + 1 + reach)
-            for start in range(max(first, here - self._longest), here - SHORTEST_PART + 1):
+            for start in range(max(first, here - self._longest), here - self._shortest_cut + 1):
                 begins = folded.at[start]
                 instead = self._cut.get(folded.letters[start:here])
-                if instead and not text[begins - 1 : begins].isalpha():
+                if instead and not _is_one_word(text[begins - 1 : begins], text[begins]):
                     spans.append(MaskedSpan(begins, at, instead))
                     break
-            for stop in range(min(last, here + self._longest), here + SHORTEST_PART - 1, -1):
+            for stop in range(min(last, here + self._longest), here + self._shortest_cut - 1, -1):
                 end = folded.at[stop - 1] + 1
                 instead = self._cut.get(folded.letters[here:stop])
-                if instead and not text[end : end + 1].isalpha():
+                if instead and not _is_one_word(text[end - 1], text[end : end + 1]):
                     spans.append(MaskedSpan(at + 1, end, instead))
                     break
             at = text.find(ELLIPSIS, at + 1)
@@ -298,26 +404,56 @@ class Rules:
         return base64.b32encode(hmac.digest(self._key, message, hashlib.sha256))[:5].decode()
 
 
+def _shortest_part(letters: str) -> int:
+    if _SYLLABLES.match(letters):
+        return SHORTEST_SYLLABLES
+    return SHORTEST_PART
+
+
+def _is_whole(folded: Folded, at: int, length: int) -> bool:
+    """Return whether letters begin and end with a character of the text.
+
+    Otherwise 이수 would be found in 이순, whose last syllable has one more letter.
+    """
+    end = at + length
+    if at and folded.at[at - 1] == folded.at[at]:
+        return False
+    return end == len(folded.at) or folded.at[end] != folded.at[end - 1]
+
+
 def _stands_alone(literal: LiteralRule, places: list[int], text: str) -> bool:
     """Return whether matching letters are the name or identifier, and not part of other words."""
     for number, (a, b) in enumerate(pairwise(places), start=1):
-        between = [c for c in visible_text(text[a + 1 : b]) if not unicodedata.combining(c)]
-        if len(between) > MOST_BETWEEN or (
-            between and literal.is_name and number not in literal.joints
-        ):
+        if b - a < 2:
+            between = ""
+        else:
+            between = "".join(c for c in visible_text(text[a + 1 : b]) if not _is_silent(c))
+        if len(between) > MOST_BETWEEN:
             return False
-        if number == literal.comma_at and "," not in between:
+        if between and literal.is_name and number not in literal.joints:
+            is_spread = between.isspace() and _is_unspaced(text[a]) and _is_unspaced(text[b])
+            if not is_spread:
+                return False
+        if number == literal.comma_at and not _COMMA.search(between):
             return False
     before, after = text[places[0] - 1 : places[0]], text[places[-1] + 1 : places[-1] + 2]
     first, last = text[places[0]], text[places[-1]]
     if literal.is_name:
-        begins = not before.isalpha() or (before.islower() and first.isupper())
-        if after in ("s", "S") and not text[places[-1] + 2 : places[-1] + 3].isalpha():
+        begins = not _is_one_word(before, first)
+        if after in ("s", "S") and not _is_one_word(after, text[places[-1] + 2 : places[-1] + 3]):
             return begins  # the plural
-        return begins and (not after.isalpha() or (last.islower() and after.isupper()))
+        return begins and not _is_one_word(last, after)
     if len(literal.letters) >= LONG_IDENTIFIER:
         return True
-    return not before.isalnum() and not after.isalnum()
+    return _is_apart(before) and _is_apart(after)
+
+
+def _is_apart(neighbour: str) -> bool:
+    """Return whether an identifier ends before this character."""
+    return not neighbour.isalnum() or (_is_letter(neighbour) and _joins(neighbour))
+
+
+_COMMA = re.compile("[,،，、]")
 
 
 def _joined(spans: list[MaskedSpan]) -> list[MaskedSpan]:
@@ -408,6 +544,7 @@ class _Reader:
         self._document = document
         self._file = file
         self._counts: Counter[str] = Counter()
+        self._spelled: list[LiteralRule] = []
 
     def read(self) -> tuple[list[LiteralRule], list[PatternRule]]:
         """Return the file's rules."""
@@ -440,7 +577,8 @@ class _Reader:
                 for n, entry in enumerate(entries):
                     literals += self._literals((key, n), entry)
         self._twice(literals)
-        return literals, patterns
+        # first, because the last of two literals with equal letters is used: the listed one
+        return [*self._spelled, *literals], patterns
 
     def _literals(self, path: FieldPath, entry: Any) -> list[LiteralRule]:
         kind, label = str(path[0]), KEYS[str(path[0])]
@@ -457,7 +595,7 @@ class _Reader:
                 self._wrong(path, "text is needed here; put a number in quotes, such as '0042'")
                 continue
             literal = LiteralRule.of(text, instead, is_name=kind == "names")
-            if len(literal.letters) < SHORTEST[kind]:
+            if _length(text) < SHORTEST[kind]:
                 self._wrong(
                     path,
                     f"too short: {SHORTEST[kind]} letters or digits at least, or half the text"
@@ -465,9 +603,11 @@ class _Reader:
                 )
                 continue
             literals.append(literal)
-            turned = LiteralRule.last_name_first(text, instead) if literal.is_name else None
-            if turned:
-                literals.append(turned)
+            if literal.is_name:
+                literals += _last_name_first(text, instead)
+                if (spelled := spelled_out(text)) != text:
+                    self._spelled.append(LiteralRule.of(spelled, instead, is_name=True))
+                    self._spelled += _last_name_first(spelled, instead)
         return literals
 
     def _pattern(self, path: FieldPath, entry: Any) -> PatternRule | None:
@@ -512,6 +652,16 @@ class _Reader:
         ).lstrip(".")
         field = "" if key else clean_line(name)
         self.problems.append(Problem(message, self._file, place.line, place.column, field))
+
+
+def _last_name_first(text: str, instead: str) -> list[LiteralRule]:
+    turned = LiteralRule.last_name_first(text, instead)
+    return [] if turned is None else [turned]
+
+
+def _length(text: str) -> int:
+    """Return the number of letters and digits; a Korean syllable is one."""
+    return sum(1 for character in unicodedata.normalize("NFC", text) if _folded(character))
 
 
 def _matches_nothing(pattern: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.record.masking.mask import _Growing
@@ -93,6 +93,110 @@ def test_each_limit_of_a_match(tmp_path: Path, text: str, masked: str) -> None:
     assert load_rules(tmp_path / "rules.yml", tmp_path).replace(text) == masked
 
 
+SCRIPTS = """
+names:
+  - [王小明, 王 大卫]
+  - 山田太郎
+  - สมชาย
+  - [김철수, 이수]
+  - محمد
+  - דוד כהן
+  - राम
+  - Łukasz Nowak
+  - Søren Holm
+  - Đorđe
+  - [Müller, Anna]
+  - Aebischer
+  - Ayşe
+  - علی‌رضا
+identifiers: ['9434765919', AB12]
+"""
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Rules:
+    folder = tmp_path_factory.mktemp("scripts")
+    (folder / "rules.yml").write_text(SCRIPTS, "utf-8")
+    return load_rules(folder / "rules.yml", folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        # no spaces between words
+        ("我叫王小明。王小明您好", "我叫[PATIENT-1]。[PATIENT-1]您好"),
+        ("王　小明，王大卫说", "[PATIENT-1]，[PATIENT-1]说"), ("王小、明", "王小、明"),
+        ("山田太郎さんと山田 太郎様", "[PATIENT-2]さんと[PATIENT-2]様"),
+        ("คุณสมชายครับ", "คุณ[PATIENT-3]ครับ"),
+        ("山田…と…太郎さん", "[PATIENT-2]…と…[PATIENT-2]さん"),
+        # a particle, prefix or ending in the same word; one syllable less is another name
+        ("김철수는 김 철수씨", "[PATIENT-4]는 [PATIENT-4]씨"),
+        ("이순신 이수의", "이순신 [PATIENT-4]의"),
+        ("لمحمد ومحمد مـحـمـد مُحَمَّد", "ل[PATIENT-5] و[PATIENT-5] [PATIENT-5] [PATIENT-5]"),
+        ("לדוד כהן", "ל[PATIENT-6]"), ("रामजी रोम", "[PATIENT-7]जी रोम"),
+        ("علی رضا عليرضا", "[PATIENT-14] [PATIENT-14]"),
+        # letters that have no accent to lose, both ways
+        ("Lukasz Nowak, ŁUKASZ NOWAK; Soren Holm; Soeren Holm",
+            "[PATIENT-8], [PATIENT-8]; [PATIENT-9]; [PATIENT-9]"),
+        ("Dorde, Djordje, Mueller, MÜLLER, Muller, Æbischer",
+            "[PATIENT-10], [PATIENT-10], [PATIENT-11], [PATIENT-11], [PATIENT-11], [PATIENT-12]"),
+        # Latin beside another script; a Latin word stays whole
+        ("Annaさん、Anna님, Annas, Annabel, Ayşenin",
+            "[PATIENT-11]さん、[PATIENT-11]님, [PATIENT-11]s, Annabel, Ayşenin"),
+        # digits of every script
+        ("٩٤٣٤٧٦٥٩١٩ ۹۴۳۴۷۶۵۹۱۹ ९४३४७६५९१९ ９４３４ ７６５９１９", "[ID-1] [ID-1] [ID-1] [ID-1]"),
+        ("号AB12是 xAB12 AB١٢", "号[ID-2]是 xAB12 [ID-2]"),
+    ],
+)  # fmt: skip
+def test_names_are_masked_in_every_script(scripts: Rules, text: str, masked: str) -> None:
+    assert scripts.replace(text) == masked
+    assert scripts.replace(masked) == masked
+
+
+def test_a_tag_is_no_part_of_a_name_or_identifier(tmp_path: Path) -> None:
+    (tmp_path / "rules.yml").write_text("names: [Ada]\nidentifiers: ['123456']", "utf-8")
+    rules = load_rules(tmp_path / "rules.yml", tmp_path)
+    assert rules.replace("Ada23456") == "[PATIENT-1]23456"
+    assert rules.replace("[PATIENT-1]23456") == "[PATIENT-1]23456"
+
+
+PIECES = st.sampled_from(
+    ["王", "小明", "大卫", "山田", "太郎", "さん", "สม", "ชาย", "ครับ", "김", "철수", "는", "이",
+     "수", "순", "이수", "م", "ح", "مد", "ـ", "ُ", "ל", "דוד ", "כהן", "रा", "म", "ा", "ी", "्",
+     "Luka", "Łuka", "sz ", "Nowak", "Mü", "Mue", "ller", "s", "ß", "Æ", "bischer", "Anna",
+     "عل", "ی", "\u200c", "رضا", "٩٤٣٤٧", "65919", "AB", "١٢", "1", "[PATIENT-", "1]", " ", "…", "\u0301",
+     "\u1102\u1161"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=20), st.data())
+def test_every_script_is_masked_for_good_and_alike_in_streams(
+    scripts: Rules, pieces: list[str], data: st.DataObject
+) -> None:
+    text = "".join(pieces)
+    whole = scripts.replace(text)
+    assert scripts.replace(whole) == whole
+    growing, given, at = _Growing(), "", 0
+    while at < len(text):
+        step = data.draw(st.integers(1, 12))
+        given += growing.add(text[at : at + step], scripts)
+        at += step
+        assert whole.startswith(given)
+    assert given + growing.rest(scripts) == whole
+
+
+@settings(max_examples=40)
+@given(
+    st.text("王明ab é1", max_size=4),
+    st.sampled_from(["王小明", "김철수", "محمد", "สมชาย", "राम"]),
+    st.text(max_size=8),
+)
+def test_a_name_of_an_unspaced_script_is_found_in_any_text(
+    scripts: Rules, before: str, name: str, after: str
+) -> None:
+    assert name not in scripts.replace(f"{before}{name}{after}")
+
+
 def test_a_pattern_does_not_mask_what_is_already_masked(tmp_path: Path) -> None:
     (tmp_path / "rules.yml").write_text(
         r"patterns: [{pattern: '\[?[A-Z]+-\w+\]?', as: CODE}]", "utf-8"
@@ -175,6 +279,7 @@ def test_streamed_text_is_delayed_only_where_a_name_may_begin() -> None:
         ("names:\n  - Ada\n  - 7",
             "rules.yml:3:5: names[1]: text is needed here; put a number in quotes, such as '0042'"),
         ("names: [A]", "rules.yml:1:9: names[0]: too short: 2 letters"),
+        ("names: [김]", "rules.yml:1:9: names[0]: too short: 2 letters"),
         ("identifiers: ['12']", "rules.yml:1:15: identifiers[0]: too short: 3 letters"),
         ("names: [Ada, ada]", "[PATIENT-1] and [PATIENT-2] are the same text; list it once"),
         ("names: [{text: Ada, as: doctor}]", "names[0].as: use a word in capitals"),
@@ -200,7 +305,7 @@ def test_an_invalid_rules_file_is_one_sentence_with_its_line(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("names: [Al]", ""), ("identifiers: [A12]", ""),
+        ("names: [Al]", ""), ("names: [Müller, Mueller]", ""), ("identifiers: [A12]", ""),
         (f"names: [{{text: Ada, as: {'A' * 20}}}]", ""),
         (f"names: [{{text: Ada, as: {'A' * 21}}}]", "at most 20 characters"),
         (f"names: [{', '.join(f'n{n}' for n in range(5000))}]", ""),
@@ -208,7 +313,7 @@ def test_an_invalid_rules_file_is_one_sentence_with_its_line(
         ("names: [Ada] #".ljust(1_000_000, "x"), ""),
         ("names: [Ada] #".ljust(1_000_001, "x"), "larger than 1,000,000 bytes"),
     ],
-    ids=range(8),
+    ids=range(9),
 )  # fmt: skip
 def test_each_limit_of_a_rules_file(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "rules.yml"
