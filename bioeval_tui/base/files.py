@@ -25,7 +25,7 @@ import os
 import stat
 import uuid
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO, NewType
 
 from bioeval_tui.base.errors import StorageError, UsageError
@@ -56,6 +56,14 @@ Folder = NewType("Folder", Path)
 def named(path: Path) -> Target:
     """Return a path as one that the user named to be written to; its links are the user's own."""
     return Target(path)
+
+
+def is_hidden(inside: PurePath) -> bool:
+    """Return whether a part of a path begins with a dot, such as `.env` or `.git/config`.
+
+    Such files are the machine's own, so no job may name one as something that is sent.
+    """
+    return any(part.startswith(".") for part in inside.parts)
 
 
 def checked_below(folder: Path, *parts: str | Path) -> Path:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from pydantic import ValidationError
 
 from bioeval_tui.base.errors import JobError, NotMeasuredError, Problem, UsageError
+from bioeval_tui.base.files import is_hidden
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.yaml_positions import Path as FieldPath, show_path
 from bioeval_tui.evaluation.wiring.case_table import (
@@ -162,6 +163,8 @@ class Cases:
                 ("cases", "file"),
                 "must be a file in the job's folder; --cases-file takes a file from anywhere",
             )
+        if is_hidden(PurePath(config.file)) or is_hidden(path.relative_to(folder.resolve())):
+            raise self._wrong(("cases", "file"), "no part of its path may begin with a dot")
         if not path.is_file():
             shown = clean_line(str(config.file))
             raise self._wrong(("cases", "file"), f"there is no file {shown} in the job's folder")

@@ -21,6 +21,7 @@ from typing import Any, Literal
 from jinja2 import TemplateSyntaxError, nodes
 
 from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.files import is_hidden
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.jobs.models import EvaluationJob, JobTask
 from bioeval_tui.jobs.rendering import Templates
@@ -39,7 +40,7 @@ from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage,
 from bioeval_tui.record.condition_names import PLACEBO_NAME, without_control
 from bioeval_tui.record.participants import Role
 
-SUFFIXES = (".jinja", ".jinja2", ".j2", "")
+SUFFIXES = (".jinja", ".jinja2", ".j2")
 MAX_TEMPLATE = 200_000
 """Longest template, in bytes."""
 _JSON = json.JSONEncoder(ensure_ascii=False)
@@ -56,7 +57,14 @@ class Prompt:
 
 
 def find_prompt(name: str, job_dir: Path | None) -> Prompt:
-    """Return the template called `name`. Raises `UsageError` with the places that were searched."""
+    """Return the template called `name`, with or without its suffix.
+
+    A model is sent the whole file, so a job can name templates only: no `.env`, no key, nothing in
+    `.git`.
+
+    Raises:
+        UsageError: with the places that were searched.
+    """
     relative = PurePosixPath(name)
     if (
         relative.is_absolute()
@@ -68,21 +76,38 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
         raise UsageError(
             f"prompt `{clean_line(name, 100)}`: must be a name below the job's folder, without `..`"
         )
+    if is_hidden(relative):
+        raise UsageError(
+            f"prompt `{clean_line(name, 100)}`: no part of its name may begin with a dot"
+        )
     if job_dir is not None:
         root = job_dir.resolve()
-        for suffix in SUFFIXES:
-            path = root / (name + suffix)
+        for file_name in _file_names(name):
+            path = root / file_name
             if not path.is_file():
                 continue
             path = path.resolve()
-            if path.is_relative_to(root):
+            if _is_template_below(root, path):
                 return Prompt(name, _read(path, name), "job")
     if (text := _packaged(relative)) is not None:
         return Prompt(name, text, "package")
     raise UsageError(
-        f"prompt `{clean_line(name, 100)}`: not found, with or without .jinja, in the job's folder"
-        " or the package"
+        f"prompt `{clean_line(name, 100)}`: not found in the job's folder or the package; its"
+        f" file's name must end in {', '.join(SUFFIXES)}"
     )
+
+
+def _file_names(name: str) -> tuple[str, ...]:
+    if name.endswith(SUFFIXES):
+        return (name,)
+    return tuple(name + suffix for suffix in SUFFIXES)
+
+
+def _is_template_below(root: Path, path: Path) -> bool:
+    """Return whether a file, after following links, is a template in the job's folder."""
+    if not path.is_relative_to(root) or path.suffix not in SUFFIXES:
+        return False
+    return not is_hidden(path.relative_to(root))
 
 
 @lru_cache(maxsize=32)
@@ -92,8 +117,8 @@ def _packaged(relative: PurePosixPath) -> str | None:
     Each conversation looks for its templates, but those of the package stay as they are.
     """
     folder = resources.files("bioeval_tui.peers.models") / "prompts"
-    for suffix in SUFFIXES:
-        file = folder.joinpath(*relative.parts[:-1], relative.name + suffix)
+    for file_name in _file_names(relative.name):
+        file = folder.joinpath(*relative.parts[:-1], file_name)
         if file.is_file():
             return file.read_text(encoding="utf-8")
     return None

@@ -251,6 +251,18 @@ def test_a_table_outside_the_jobs_folder_must_be_named_on_the_command_line(tmp_p
     assert [case.name for case in found.cases] == ["1", "2"]
 
 
+@pytest.mark.parametrize("name", [".env.csv", ".git/cases.csv", "link.csv"])
+def test_a_table_of_cases_is_no_hidden_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / ".git").mkdir()
+    for file in (".env.csv", ".git/cases.csv"):
+        (tmp_path / file).write_text(VIGNETTES, encoding="utf-8")
+    (tmp_path / "link.csv").symlink_to(tmp_path / ".env.csv")
+    (problem,) = said(
+        checked(tmp_path, f"tasks: []\nfacts: []\ncases: {{file: {name}}}\n"), tmp_path
+    )
+    assert problem.startswith("job.yml:5:15: cases.file: no part of its path may begin with a dot")
+
+
 def test_braces_have_no_meaning_in_a_job_without_cases(tmp_path: Path) -> None:
     found = checked(tmp_path, "tasks: [{task: 'Explain {{ x }}'}]\nfacts: []\n")
     assert (said(found, tmp_path), found.cases) == ([], ())

@@ -132,6 +132,10 @@ def test_a_valid_job_has_no_problems(tmp_path):
             "scorer.prompt: prompt `../x`: must be a name below the job's folder",
         ),
         (
+            JOB + "evaluator: {prompt: .env}\n",
+            "6:21: evaluator.prompt: prompt `.env`: no part of its name may begin with a dot",
+        ),
+        (
             JOB.replace("chatbot: c", "chatbot: c, protocol: rset"),
             (
                 "1:41: target.protocol: there is no protocol `rset` (did you mean rest?); known"

@@ -224,6 +224,34 @@ def test_prompts_are_read_only_from_the_jobs_folder_and_the_program(tmp_path, na
         find_prompt(name, folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (".env", "no part of its name may begin with a dot"),
+        (".git/config", "no part of its name may begin with a dot"),
+        ("eval/.x.jinja", "no part of its name may begin with a dot"),
+        ("id_rsa", "must end in .jinja, .jinja2, .j2"),
+        ("notes.txt", "must end in .jinja, .jinja2, .j2"),
+        ("link", "not found"),  # to a template's name, but of another file
+        ("inner", "not found"),
+    ],
+)
+def test_no_file_but_a_template_is_a_prompt(tmp_path: Path, name: str, says: str) -> None:
+    for file in (".env", ".git/config", "eval/.x.jinja", "id_rsa", "notes.txt", ".git/p.jinja"):
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text("SECRET")
+    (tmp_path / "link.jinja").symlink_to(tmp_path / ".env")
+    (tmp_path / "inner.jinja").symlink_to(tmp_path / ".git" / "p.jinja")
+    with pytest.raises(UsageError, match=re.escape(says)):
+        find_prompt(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["mine", "mine.j2"])
+def test_a_prompt_is_named_with_or_without_its_ending(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine.j2").write_text("mine")
+    assert find_prompt(name, tmp_path).text == "mine"
+
+
 @pytest.mark.parametrize("data", [b"\xff\xfe\xfa", b"x" * 300_000])
 def test_a_prompt_that_is_not_text_is_refused(tmp_path, data):
     (tmp_path / "p.jinja").write_bytes(data)
