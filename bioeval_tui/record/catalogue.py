@@ -34,7 +34,7 @@ from bioeval_tui.base.errors import RecordingError, UsageError
 from bioeval_tui.base.files import below, check_database, database_files, make_database
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.record.condition_names import is_name
-from bioeval_tui.record.masking import masked
+from bioeval_tui.record.masking import current, masked, masking
 from bioeval_tui.record.runs import (
     OVERLAY,
     SUFFIX,
@@ -365,7 +365,8 @@ class Catalogue:
     ) -> list[CataloguedRun]:
         """Return runs, newest first. Damaged recordings are listed as far as they can be read."""
         if self.runs_dir.is_dir():
-            return masked(told_apart(self._list(wanted or RunFilter(), limit)))
+            listed = map(_without_hashes, self._list(wanted or RunFilter(), limit))
+            return masked(told_apart(listed))
         return []
 
     def find(self, text: str, *, least: int = 1) -> Path:
@@ -793,6 +794,18 @@ def summarise(run_id: str, path: Path, outline: Outline) -> CataloguedRun:
         chatbot=started.chatbot,
         identity=started.identity | {"job file": started.job_sha256[:8]},
     )
+
+
+_HASHED = frozenset({"prompts", "job file"})
+"""What of a run's identity has hashes of texts."""
+
+
+def _without_hashes(run: CataloguedRun) -> CataloguedRun:
+    """Return a run whose hashes tell nothing but whether two are equal, if this process masks."""
+    if not masking():
+        return run
+    hashes = {name: run.identity[name] for name in _HASHED & run.identity.keys()}
+    return run._replace(identity=run.identity | current().hashed(hashes))
 
 
 def find_recording(text: str, runs_dir: Path) -> Path:

@@ -940,19 +940,30 @@ def _versions(result: RunResult) -> list[tuple[str, str]]:
         ("seed", seed),
         ("concurrency", concurrency),
         ("git revision", started.git_revision),
-        *((f"prompt {name}", digest) for name, digest in sorted(started.prompts.items())),
+        *((f"prompt {name}", _hash(digest)) for name, digest in sorted(started.prompts.items())),
     ]
     return [(label, str(value)) for label, value in listed if value not in (None, "")]
+
+
+def _hash(digest: str) -> str | None:
+    """Return a hash to print; None if this process masks, because it would confirm a guess."""
+    return None if masking() else digest
+
+
+def _with_hash(file: str, digest: str) -> str:
+    if _hash(digest) is None:
+        return file
+    return f"{file}, SHA-256 {digest}"
 
 
 def _provenance(started: RunStarted) -> list[tuple[str, Any]]:
     """Return the origin of a run: its time and job, or the imported file."""
     source, at = started.source, f"{date(started.at, seconds=True, zone=UTC)} UTC"
     if source is None:
-        return [("recorded", at), ("job file", f"{started.job_path}, SHA-256 {started.job_sha256}")]
+        return [("recorded", at), ("job file", _with_hash(started.job_path, started.job_sha256))]
     return [
         ("recorded", at if source.times == "told" else "unknown"),
-        ("imported from", f"{source.file} ({source.format}), SHA-256 {source.sha256}"),
+        ("imported from", _with_hash(f"{source.file} ({source.format})", source.sha256)),
         ("origin", source.origin),
         ("licence", source.licence),
     ]

@@ -29,6 +29,7 @@ from bioeval_tui.record.events import (
     TaskScored,
     TranscriptScored,
 )
+from bioeval_tui.record.masking import masking
 from bioeval_tui.record.overlay import Judging, Overlay, counting, judgings, read_overlay
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
@@ -409,8 +410,9 @@ def verdicts_replaced(
 class PrintedJudging(TypedDict):
     """One verdict on a conversation; `counts` marks the one in use.
 
-    `question` is the hash of what the judge was asked, null in older recordings; `job` the job file
-    whose criteria were used instead of the recorded ones. Each of `tasks` has the `criteria` that
+    `question` is the hash of what the judge was asked, null in older recordings and with --redact,
+    which leaves out `prompts`, too; `job` the job file whose criteria were used instead of the
+    recorded ones. Each of `tasks` has the `criteria` that
     it was judged by.
     """
 
@@ -453,8 +455,8 @@ def _printed_judging(key: ConversationKey, row: JudgingRow) -> PrintedJudging:
         "condition": key.condition,
         "trial": key.trial,
         "judge": row.judge,
-        "prompts": dict(sorted(row.prompts.items())),
-        "question": row.verdict.question or None,
+        "prompts": {} if masking() else dict(sorted(row.prompts.items())),
+        "question": None if masking() else row.verdict.question or None,
         "job": row.job or None,
         "author": row.author or None,
         "at": row.at or None,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -113,6 +114,17 @@ def outputs(folder: Path, *options: str) -> dict[str, str]:
     return found
 
 
+def recorded_hashes(recordings: Mapping[Path, bytes]) -> set[str]:
+    """Return the beginnings of all hashes of texts in recordings."""
+    found: set[str] = set()
+    for line in chain.from_iterable(data.splitlines() for data in recordings.values()):
+        row = json.loads(line)
+        hashes = [row.get(name) for name in ("job_sha256", "question", "digest")]
+        hashes += [*row.get("prompts", {}).values(), *row.get("digests", {}).values()]
+        found |= {one[:8] for one in hashes if one}
+    return found
+
+
 def test_no_report_and_no_export_names_the_person(
     recorded: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,10 +138,16 @@ def test_no_report_and_no_export_names_the_person(
         json.loads(masked[name])
     tags = {name: set(re.findall(r"\[PASSPORT-\w{5}\]", text)) for name, text in masked.items()}
     assert len(set().union(*tags.values())) == 1  # one passport, one tag, wherever it stands
+    # Who has the job but for the name could confirm a guess with a hash of it.
+    written = recorded_hashes(before)
+    assert {name for name, text in masked.items() if any(one in text for one in written)} == set()
     # The recordings are as they were, and without rules every one of these would have named the
     # person.
     assert {path: path.read_bytes() for path in before} == before
     plain = outputs(recorded)
+    assert {"html", "md", "json", "inspect", "junit", "list json"} <= {
+        name for name, text in plain.items() if any(one in text for one in written)
+    }
     assert {name for name, text in plain.items() if not leaks(text)} <= {"explain", "explain json"}
     assert all("[PATIENT-1]" not in text for text in plain.values())
 

@@ -111,12 +111,22 @@ class _Growing:
 
 Model = TypeVar("Model", bound=BaseModel)
 
+HASHES = frozenset({"job_sha256", "sha256", "question", "prompts", "digest", "digests"})
+"""Fields with hashes of what may have names.
+
+Who has a text but for its name could confirm a guess with its hash, so a mask replaces them: equal
+ones stay equal, and nobody can compute them.
+"""
+
+HASH_MARK = "m"
+"""Begins a hash that a mask replaced."""
+
 KEPT = frozenset(
-    {"kind", "run_id", "batch_id", "job_sha256", "git_revision", "program_version", "code",
+    {"kind", "run_id", "batch_id", "git_revision", "program_version", "code",
         "task_id",
      "started_at", "status", "fault", "folder", "review", "undoes", "submission", "traceparent",
      "trace_id", "span_id",
-     "parent_id", "doubled", "question", "judging"}
+     "parent_id", "doubled", "judging"}
 )  # fmt: skip
 """Fields with ids, kinds or times, which contain no free text."""
 
@@ -198,6 +208,20 @@ class Mask:
         if self.rules and self._by_words:
             return self.rules.worded(replaced_text)
         return replaced_text
+
+    def hashed(self, value: Any) -> Any:
+        """Return a hash, or a mapping of hashes, that tells nothing but whether two are equal;
+        a second call changes nothing. Without rules, it stays.
+        """
+        match value:
+            case dict():
+                return {self.text(name): self.hashed(one) for name, one in value.items()}
+            case str() if self.rules and value and not value.startswith(HASH_MARK):
+                return HASH_MARK + self.rules.keyed_hash(value)[1 : max(len(value), 8)]
+            case str():
+                return self.text(value)
+            case _:
+                return value
 
     def value(self, value: Any, *, free: bool = False) -> Any:
         """Return a value with every text in it masked, dataclasses, models and the keys of mappings
@@ -284,8 +308,10 @@ class Mask:
             if name in KEPT or not _holds_text(field.annotation):
                 continue
             value = getattr(model, name)
-            has_any_content = name in FREE and self.active
-            masked = self.value(value, free=has_any_content)
+            if name in HASHES:
+                masked = self.hashed(value)
+            else:
+                masked = self.value(value, free=name in FREE and self.active)
             if masked != value:
                 changes[name] = masked
         if changes:

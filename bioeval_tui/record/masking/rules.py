@@ -277,6 +277,11 @@ class Rules:
             return text
         return replaced(text, spans)
 
+    def keyed_hash(self, text: str) -> str:
+        """Return a hash that nobody can compute without the key."""
+        key = self._key or _PROCESS_KEY
+        return hmac.digest(key, text.encode("utf-8", "replace"), hashlib.sha256).hex()
+
     def worded(self, text: str) -> str:
         """Return a text whose matches were replaced with a word for each, such as `PATIENT_1` for
         `[PATIENT-1]`.
@@ -484,6 +489,8 @@ MAX_ENTRIES = 5_000
 KEYS = {"names": "PATIENT", "identifiers": "ID", "patterns": ""}
 SHORTEST = {"names": 2, "identifiers": 3}
 KEY_FILE = "masking.key"
+_PROCESS_KEY = secrets.token_bytes(32)
+"""For rules without patterns, which write no key: hashes differ from process to process."""
 _LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,19}")
 
 
@@ -501,7 +508,9 @@ def load_rules(path: Path, data_dir: Path) -> Rules:
     literals, patterns = reader.read()
     if reader.problems:
         raise InputError("\n".join(map(str, reader.problems)), tuple(reader.problems))
-    return Rules(literals, patterns, _key(data_dir) if patterns else b"")
+    if patterns or (data_dir / KEY_FILE).exists():
+        return Rules(literals, patterns, _key(data_dir))
+    return Rules(literals)
 
 
 def _read(path: Path, shown: str) -> str:

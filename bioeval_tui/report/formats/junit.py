@@ -23,6 +23,7 @@ from bioeval_tui.base.text import plural
 from bioeval_tui.base.units import latency, number
 from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.events import RESULT_REASONS
+from bioeval_tui.record.masking import masking
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import RunResult
@@ -221,7 +222,7 @@ def _properties(run: RunResult) -> dict[str, str]:
         "judge": run.brief.judge,
         "rehearsal": str(started.rehearsal).lower(),
         "seed": str(started.seed),
-        "job_sha256": started.job_sha256,
+        **({} if masking() else {"job_sha256": started.job_sha256}),
         "program_version": started.program_version,
     }
 
