@@ -19,7 +19,6 @@ with_thresholds = options(
         help=(
             "Exit with 1 below this score: 0.8 (the mean of both conditions), or"
             " supplied:0.85,withheld:0.5; of a part or task: supplied.assertion:1,task2:0.7."
-            " --fail-slower p95:2s limits response times."
         ),
     ),
     click.option(
@@ -35,7 +34,6 @@ with_thresholds = options(
         "--fail-slower",
         multiple=True,
         metavar="PERCENTILE:TIME",
-        hidden=True,  # named by --fail-under: the help of `run` is long enough
         help=(
             "Exit with 1 if a percentile of the response times is longer, such as p95:2s or"
             " supplied.p50:800ms."

@@ -1318,7 +1318,7 @@ def _jobs_differ(finding: of.JobsDiffer) -> str:
     if finding.more:
         listed.append(f"and {finding.more} more")
     changes = "; ".join(listed) or "only in layout or comments"
-    return f"the job files differ ({changes}): tasks and assertions are matched by their titles"
+    return f"the job files differ ({changes})"
 
 
 def _changed(change: tuple[str, str, str]) -> str:

@@ -220,14 +220,14 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
                 [
                     words.SIGNS[check.status],
                     escape(job),
-                    check.condition or "both",
+                    escape(_condition_words(runs, check.condition)),
                     escape(check.rule),
                     check.bar_words,
                     check.value_words,
                     escape(check.words),
                 ]
             )
-        lines += ["", *table(["", "job", "facts", "rule", "threshold", "value", ""], rows)]
+        lines += ["", *table(["", "job", "condition", "rule", "threshold", "value", ""], rows)]
     lines += ["", f"{escape(counted_words(result.counted))}.", ""]
     rows, answers, conditions = [], [], held_conditions(runs)
     for run in runs:
@@ -252,6 +252,13 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
     for name, told in answers:
         lines += ["", f"**{escape(name)}**", "", *answer_lines(told)]
     return "\n".join([*lines, ""])
+
+
+def _condition_words(runs: Sequence[RunResult], condition: Condition | None) -> str:
+    """Return the title of a check's condition, or of how many of them its value is a mean."""
+    if condition is None:
+        return of_mean_words(held_conditions(runs))
+    return condition_title(runs, condition)
 
 
 def _compared(comparison: Comparison) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from bioeval_tui.record.events import Fault
 from bioeval_tui.record.overlay import append_reviews
 from tests.command import call
 from tests.unit.report.recorded import Recorded, reviewed, scoring
@@ -74,3 +76,17 @@ def test_a_hostile_name_is_shown_literally(runs: Path) -> None:
     shown = call("runs", "list", width=78).stdout
     assert all(line.isprintable() for line in shown.splitlines())
     assert "x" * 30 in shown
+
+
+def test_runs_of_every_fault_that_recordings_have_can_be_listed(runs: Path) -> None:
+    record(runs, "aaaa")
+    assert "aaaa" in call("runs", "list", "--fault", "none").stdout
+    for fault in get_args(Fault):
+        done = call("runs", "list", "--fault", fault)
+        assert done.exit_code == 0, done.output
+        assert ("aaaa" in done.stdout) == (fault == "none")
+
+
+def test_the_limit_of_response_times_stands_in_the_help() -> None:
+    for command in (("run",), ("runs", "gate")):
+        assert "--fail-slower PERCENTILE:TIME" in call(*command, "--help").stdout

@@ -453,7 +453,8 @@ def test_the_gates_result_can_be_json_or_markdown() -> None:
     assert data["checks"][0]["value"] == pytest.approx(0.9)
     text = gate_of("md", [run.loaded()], None, result)
     assert text.startswith("## Below the threshold\n")
-    assert "| ✗ | job \\| &lt;b&gt; | supplied | score | 0.95 | 0.90 | 1 of 1 used |" in text
+    assert "|  | job | condition | rule | threshold | value |  |" in text
+    assert "| ✗ | job \\| &lt;b&gt; | with the facts | score | 0.95 | 0.90 | 1 of 1 used |" in text
     assert "| job \\| &lt;b&gt; | 0.50 | 0.90 | 0.70 |" in text
 
 

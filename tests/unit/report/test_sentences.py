@@ -408,12 +408,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.TimesNotCompared(4, 1),
         "timing is not compared: A ran 4 conversations at a time with its agent, B 1"),
     (of.JobsDiffer((("tasks[0].weight", "none", "2"),), 3),
-     "the job files differ (tasks[0].weight: A none, B 2; and 3 more): tasks and assertions are "
-     "matched by their titles"),
-    (of.JobsDiffer((),
-            0),
-            "the job files differ (only in layout or comments): tasks and assertions are matched "
-            "by their titles"),
+     "the job files differ (tasks[0].weight: A none, B 2; and 3 more)"),
+    (of.JobsDiffer((), 0), "the job files differ (only in layout or comments)"),
     (
         of.IdentityDiffers((("judge", "a", "b"), ("agent's model", "", "m"))),
         "the runs differ in more than their results (judge: A a, B b; agent's model: A none, B m)",
