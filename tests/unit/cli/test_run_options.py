@@ -93,7 +93,7 @@ def test_the_help_of_run_lists_every_option_once_in_a_group() -> None:
         for p in context.command.get_params(context)
         if isinstance(p, click.Option) and not p.hidden
     ]
-    assert 20 < len(options) <= 34, "33, and --help"
+    assert 20 < len(options) <= 35, "34, and --help"
     for option in options:
         record = option.get_help_record(context)
         assert record is not None
