@@ -754,20 +754,22 @@ class Comparison:
             what = sentence(finding)
         if measured:
             steps.append(of.Step("passages"))
-        apart = [side.most_apart for side in self.conditions]
-        most = max(
-            (one for one in apart if one is not None), key=lambda one: abs(one.by), default=None
-        )
         rehearsal = self.a.started.rehearsal and self.b.started.rehearsal
         if few and not rehearsal:
             more = needed - min(score.units for score in few)
             steps.append(of.Step("trials", trials=more, total=needed, each=True))
         why = ""
         if measured:
-            why = sentence(most or of.NothingApart(self._failing_in_both))
+            why = sentence(self.most_apart or of.NothingApart(self._failing_in_both))
         by_rules = self.a.brief.judged_by_rules and self.b.brief.judged_by_rules
         how = how_sure([self.a, self.b], finding, rehearsal=rehearsal, by_rules=by_rules)
         return Answer(finding, what, how, why, tuple(steps))
+
+    @cached_property
+    def most_apart(self) -> of.WhyApart | None:
+        """What sets the runs apart most, in all conditions; None if nothing does."""
+        apart = filter(None, (side.most_apart for side in self.conditions))
+        return max(apart, key=lambda one: abs(one.by), default=None)
 
     @property
     def _failing_in_both(self) -> tuple[str, ...]:

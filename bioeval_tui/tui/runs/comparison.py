@@ -35,7 +35,7 @@ from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun
-    from bioeval_tui.report.findings import StepAction
+    from bioeval_tui.report.findings import StepAction, WhyApart
     from bioeval_tui.tui.shared.program import Program
 
 
@@ -43,6 +43,7 @@ NUMBER = 8
 SCORE = "score"
 """The title of the first row of a condition."""
 TIMES, FAILURES = "average answer", "failures of the agent"
+_ROW_OF_PART = {"timing": TIMES, "penalty": FAILURES}
 """The rows of the score card that explain the parts timing and penalty."""
 PLOT, WIDE = 25, 105
 """Width of the plot of differences, and the minimum width at which it is shown."""
@@ -201,8 +202,7 @@ def _condition(
     tasks = sorted(condition.tasks, key=lambda task: -abs(task.change or 0.0))
     checks = sorted(condition.assertions, key=lambda check: check.change == "same")
     evidence = {
-        "timing": TIMES,
-        "penalty": FAILURES,
+        **_ROW_OF_PART,
         "task": next((task.title for task in tasks), ""),
         "assertion": next((check.title for check in checks), ""),
     }
@@ -227,6 +227,11 @@ def _condition(
         *shown,
         ComparisonRow([]),
     ]
+
+
+def _row_title(most: WhyApart) -> str:
+    """Return the title of the row that shows what sets two runs apart most."""
+    return most.title or _ROW_OF_PART.get(most.part, "")
 
 
 def _moved(value: ValueComparison) -> bool:
@@ -407,7 +412,17 @@ class CompareDialog(Dialog[None]):
 
     def _begin(self) -> None:
         self._draw()
-        self._list.move_to(next((at for at, row in enumerate(self._table) if row.title), 0))
+        self._list.move_to(self._first_row())
+
+    def _first_row(self) -> int:
+        """Return the row of which the answer says why, whose passages it offers; else the first."""
+        most = self._comparison.most_apart
+        titled = [at for at, row in enumerate(self._table) if row.title]
+        for at in titled:
+            row = self._table[at]
+            if most and row.condition == most.side.condition and row.title == _row_title(most):
+                return at
+        return titled[0] if titled else 0
 
     def on_resize(self) -> None:
         """Draw for the new width."""

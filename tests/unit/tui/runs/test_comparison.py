@@ -65,7 +65,7 @@ async def test_the_largest_change_comes_first_and_is_drawn_and_equal_rows_can_be
             row.startswith(name) and row.endswith(end)
             for row, (name, end) in zip(order, drawn.items(), strict=True)
         ), order
-        await pilot.press("down", "enter")  # what explains the part that moved most: from penalty
+        await pilot.press("enter")  # what explains the part that moved most: from penalty
         await until(pilot, lambda: is_a(app.screen, "PassagesDialog"))
         await loaded(app, pilot)
         assert "failures of the agent" in screen_text(app)
@@ -93,3 +93,21 @@ def test_a_change_that_is_shown_as_none_has_no_direction(
 ) -> None:
     found = difference([Sample("job", change)], unit=not is_time)
     assert _verdict(found, is_time=is_time).text == says
+
+
+async def test_the_row_that_the_answer_speaks_of_is_selected_so_that_enter_shows_its_passages() -> (
+    None
+):
+    found = history.compared()
+    withheld, supplied = found.conditions
+    found = replace(found, conditions=(replace(withheld, parts=()), supplied))
+    most = found.most_apart
+    assert most is not None
+    assert most.side.condition == "supplied"
+    async with opened(None, services=given(comparison=found), start="runs") as (app, pilot):
+        await pilot.press("down", "m", "m", "equals_sign")
+        await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
+        await loaded(app, pilot)
+        here = app.screen.here
+        assert (most.part, most.title) == ("penalty", "")
+        assert (here.condition, here.title) == ("supplied", "failures of the agent")
