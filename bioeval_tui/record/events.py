@@ -56,7 +56,9 @@ Fault = Literal["agent", "evaluator", "judge", "infrastructure", "unclear", "pro
 `program`: a defect of this program, met over what a peer sent.
 """
 EXCUSED: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
-"""Faults that no agent can bring about with what it sends: a gate allows for some of them."""
+"""A gate allows for some of these if its threshold is met even where they count 0: what an agent
+says may make a user or judge fail.
+"""
 RunStatus = Literal["completed", "cancelled", "failed"]
 CANCELLED_AT_START = "cancelled before it started"
 """Why a run has no result if a person stopped it while its parts were prepared."""

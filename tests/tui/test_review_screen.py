@@ -334,9 +334,18 @@ def type_at_once(app: BioevalApp, keys: Sequence[str]) -> None:
         app.post_message(events.Key(name, key if len(key) == 1 else None))
 
 
+async def go_to_first(app: BioevalApp, pilot: Pilot[None]) -> None:
+    """Go to the first item: the screen opens at the one that the score card showed when `v` was
+    pressed.
+    """
+    app.screen.rows.move_to(0)
+    await loaded(app, pilot)
+
+
 async def given_at_once(keys: Sequence[str], *, sample: str = SAMPLE) -> tuple[list[object], str]:
     """Return what keys that come at once have given, and what is on screen then."""
     async with queue(NARROW, blind=bool(sample), sample=sample) as (app, pilot, services):
+        await go_to_first(app, pilot)
         type_at_once(app, keys)
         await loaded(app, pilot)
         said = [
@@ -365,6 +374,7 @@ async def test_each_key_of_a_sample_counts_once_and_in_order_however_fast_it_is_
 
 async def test_what_is_pasted_is_no_score_and_a_score_that_is_not_saved_is_to_do_again() -> None:
     async with queue(blind=True, sample=SAMPLE) as (app, pilot, services):
+        await go_to_first(app, pilot)
         app.post_message(events.Paste("1212"))
         await until(pilot, lambda: "Not taken: what is pasted" in screen_text(app))
         assert services.entries == []

@@ -418,7 +418,7 @@ def test_a_task_may_be_given_by_a_bare_name_wherever_files_are_graded(
     task = tasks.add(
         "lab/measured-numbers", grader={"metric": "mean_absolute_error", "target": "y"}
     )
-    right = tasks.submit("id,y\na,1.0\nb,2.0\nc,3.0\n")
+    right = tasks.submit("id,y\na,1.0\nb,2.0\nc,3.00\n")  # no copy of the answers' bytes
     listed = tmp_path / "list.jsonl"
     names = ("measured-numbers", "numbers", f" {task} ")
     listed.write_text(

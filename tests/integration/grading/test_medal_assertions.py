@@ -38,7 +38,7 @@ MEDALS = """
 """
 # The task's board runs from 0.0 to 1.0 by tenths, lower is better: gold is 0.0, silver 0.1, bronze
 # 0.3.
-RIGHT = "id,y\na,1.0\nb,2.0\nc,3.0\n"
+RIGHT = "id,y\na,1.0\nb,2.0\nc,3.00\n"  # no copy of the bytes of the answers
 NEAR = "id,y\na,1.1\nb,2.1\nc,3.1\n"
 
 

@@ -139,10 +139,10 @@ def test_an_imported_recordings_prompt_is_read_only_from_a_folder_that_you_name(
 ) -> None:
     private = tmp_path / "private"
     private.mkdir()
-    (private / "credentials").write_text("KEY")
+    (private / "private.jinja").write_text("KEY")
     rows = [json.loads(line) for line in recording.read_bytes().splitlines()]
     rows[0]["options"] = {"job_file": str(private / "job.yml")}
-    rows[0]["job"]["scorer"] = {"kind": "llm", "prompt": "credentials"}
+    rows[0]["job"]["scorer"] = {"kind": "llm", "prompt": "private.jinja"}
     recording.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (private / "job.yml").write_text(json.dumps(rows[0]["job"]))  # JSON is YAML, too
     mine = replace(settings("http://127.0.0.1:1"), data_dir_override=str(tmp_path))
