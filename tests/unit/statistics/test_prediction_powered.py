@@ -49,7 +49,7 @@ def test_uncorrectable_data_are_refused_with_the_reason() -> None:
     with pytest.raises(NotCorrectable, match="everything was reviewed"):
         corrected_mean(one_left, "random")
     assert corrected_mean(items()[:42], "random").reviews == 40
-    with pytest.raises(NotCorrectable, match="of 9 clusters, .*at least 10 are needed"):
+    with pytest.raises(NotCorrectable, match=r"of 9 clusters, .*at least 10 are needed"):
         corrected_mean(items(clusters=9), "random")
     with pytest.raises(NotCorrectable, match="4 reviews in stratum 'b'"):
         corrected_mean(
