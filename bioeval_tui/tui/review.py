@@ -574,15 +574,20 @@ class ReviewScreen(RefreshedScreen):
     def _give(self, item: ReviewItem, given: NewReview) -> None:
         change = _Change(item, self.me, given)
         self._given.append(change)
-        self._save_later(change)
-        if given.action not in ("accept", "override"):
-            return
+        self._note(change)
+        if given.action in ("accept", "override"):
+            self._go_on(item, shows_judge=given.blind and not item.sample)
+        self._save_noted()
+
+    def _go_on(self, item: ReviewItem, *, shows_judge: bool) -> None:
+        """Go to the next item that is to do, unless the judge's score of this one is shown first:
+        after a blind score outside of a sample.
+        """
         following = self._next_to_do(item)
         if following is None:
             self._ended_at = item.id
-        elif item.sample or not given.blind:
+        elif not shows_judge:
             self.rows.move_to(following)
-        # After a blind score outside of a sample, the judge's is shown first.
 
     def _next_to_do(self, item: ReviewItem) -> int | None:
         """Return the row of the next item that I have not reviewed, after this one; None if all
@@ -610,8 +615,9 @@ class ReviewScreen(RefreshedScreen):
             undone = _Change(item, self.me, entry=entry)
         item = next((known for known in self.items if known.id == undone.item.id), undone.item)
         self._ended_at = None
-        self._save_later(_Change(item, self.me, undone=undone))
+        self._note(_Change(item, self.me, undone=undone))
         self._go_to(item.id)
+        self._save_noted()
 
     def _go_to(self, wished: ItemId) -> None:
         for row, item in enumerate(self.shown):
@@ -620,9 +626,14 @@ class ReviewScreen(RefreshedScreen):
                 return
         self.wished = wished  # not shown now, since it was reviewed
 
-    def _save_later(self, change: _Change) -> None:
+    def _note(self, change: _Change) -> None:
         self._changes.append(change)
         self._unread.append(change)
+
+    def _save_noted(self) -> None:
+        """Save what was noted. The cursor has moved before: a review that cannot be saved takes it
+        back to its item.
+        """
         if not self._saving:
             self._saving = True
             self._save()
