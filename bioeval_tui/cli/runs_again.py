@@ -76,7 +76,7 @@ from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 
 
 class _ResumeCommand(click.Command):
-    """Says why an option of `run` is none of a run that goes on."""
+    """Explains why an option of `run` cannot be given to a run that is resumed."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments.

@@ -485,8 +485,8 @@ class _Check:
     def may_be(
         self, node: tree.Node, kind: Type, compared: Iterable[tree.Node], names: Names
     ) -> None:
-        """Raise if a value of few is compared with a text that is none of these: never equal, a
-        slip of the pen would fail every agent, or pass it.
+        """Raise if a value that can only be one of a few texts is compared with another text: a
+        typo would fail every agent, or pass every agent.
         """
         values = self.values(node, names) or CLOSED.get((kind.name, "name"), ())
         if not values:

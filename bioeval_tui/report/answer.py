@@ -44,7 +44,7 @@ from bioeval_tui.report.summary import (
 )
 from bioeval_tui.report.users import user_spreads
 from bioeval_tui.report.words import sure_words
-from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.estimates import Counted, Sample
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
 from bioeval_tui.statistics.means import exact_mean
 from bioeval_tui.statistics.paired_differences import Difference, difference, differences
@@ -195,14 +195,15 @@ def how_sure(
 
 def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     """Return a run's answer."""
+    counted = count_planned([run])
     finding = (
         _no_result(run)
         or _missing_score(run)
-        or _scores_lost(run)
+        or _scores_lost(run, counted)
         or _broken_by_agent(run)
         or _facts_finding(run, summary)
     )
-    what = _run_scores(run, summary) if sentences.has_scores(finding) else finding
+    what = _run_scores(run, summary, counted) if sentences.has_scores(finding) else finding
     failed = sentences.cause(finding)
     why, decided, passage = failed, None, None
     if not failed:
@@ -479,14 +480,14 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
     return _no_score_there(run, first)
 
 
-def _scores_lost(run: RecordedRun) -> of.ScoresLost | None:
+def _scores_lost(run: RecordedRun, counted: Counted) -> of.ScoresLost | None:
     """Return that so many conversations have no score, or such, that no gate would pass over it;
     None if a gate might. Who imports the scores of others has those that there are.
     """
     if run.started.source is not None:
         return None
     lost = [talk for talk in _scored_talks(run) if talk.score is None]
-    for why in reversed(why_unmeasured(count_planned([run]), gated=False)):
+    for why in reversed(why_unmeasured(counted, gated=False)):
         if lost and isinstance(why, of.ManyExcluded | of.NotExcused):
             return of.ScoresLost(why, _places(run, lost), _why_unscored(lost[0]))
     return None
@@ -658,7 +659,7 @@ def _controls(runs: Sequence[RecordedRun]) -> str:
 # What came out
 
 
-def _run_scores(run: RecordedRun, summary: Summary) -> of.RunScores:
+def _run_scores(run: RecordedRun, summary: Summary, counted: Counted) -> of.RunScores:
     """Return the scores of a run, what both conditions share of them, and what fails in every
     trial.
     """
@@ -682,7 +683,6 @@ def _run_scores(run: RecordedRun, summary: Summary) -> of.RunScores:
     full = None
     if len(scores) == 1 and held > 1:
         full = sum(talk.score == 1 for talk in scored)
-    counted = count_planned([run])
     return of.RunScores(
         scores, summary.shared, on_shared, everywhere, lower, there, times, broken, held, full,
         counted.excluded, counted.held,

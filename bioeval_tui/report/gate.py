@@ -466,7 +466,9 @@ def _score_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
 def _bounds_of_mean(
     samples: Mapping[Condition, Sequence[Sample]], of_job: Sequence[Condition]
 ) -> _Bounds:
-    """Return those of the mean of the job's conditions; of None if one has none, or was not run."""
+    """Return the bounds of the mean over the job's conditions, each None if a condition has no
+    score.
+    """
 
     def mean(left_out: float | None) -> float | None:
         values = {
@@ -544,6 +546,11 @@ def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
                 pass_k(task_tries(runs, condition, left_out=passed), k).value
                 for passed in (False, True)
             )
+            places = [
+                (run, place) for run in runs for place in run.planned if place[0] == condition
+            ]
+            if any(run.conversation(*place) is None for run, place in places):
+                highest = None  # trials that were never held might have raised it
             basis = of.PassShareBasis(tasks, k, most, value is not None)
             bounds = _Bounds(value, lowest, highest)
             checks.append(_check(first, f"pass^{k}", bounds, bar, basis, condition=condition))

@@ -31,7 +31,6 @@ MOST_PROBLEMS = 100
 MAX_DOCUMENT = 64 << 20
 """Maximum size of a table that is one JSON document, which is read as a whole."""
 
-"""In a selection of cases, stands before the number of cases to draw."""
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 

@@ -158,6 +158,13 @@ def test_a_threshold_is_met_whatever_was_left_out_or_not_at_all(rule: str) -> No
     assert gate(Recorded([Talk(tasks=(0.0,), holds=(None,))]), "task1:0").exit_code == 3
 
 
+def test_pass_k_is_not_below_for_sure_where_trials_were_never_held() -> None:
+    run = Recorded([Talk(), Talk(), Talk(tasks=(0.1,))], trials=4)
+    result = gate(run, min_pass_k=["1:0.7"])
+    assert [check.status for check in result.checks] == ["failed"]
+    assert result.exit_code == 3, "a fourth trial that passes would make it 0.75"
+
+
 def test_a_mean_of_both_conditions_is_met_whatever_was_left_out_of_either() -> None:
     lost = Talk(reason="evaluator_failed", fault="evaluator", tasks=None)
     run = Recorded([Talk()] * 9 + [lost], [Talk()] * 10)
