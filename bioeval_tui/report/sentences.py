@@ -248,8 +248,8 @@ def _run_scores(finding: of.RunScores) -> str:
     Fails both times: task 2 “A forgotten dose” (0.30, 0.35).`.
     """
     text = _conditions(finding.scores) + _shared_scores(finding)
-    if finding.lost:
-        text += f"; {_lost(finding.lost, finding.planned)}"
+    if finding.lost:  # first, because the scores that follow are not the run's
+        text = f"{_lost(finding.lost, finding.planned)}; the others: {text}"
     if finding.broken:
         text = (
             f"The agent failed in {finding.broken} of {plural(finding.held, 'conversation')}:"

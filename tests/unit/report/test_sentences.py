@@ -173,10 +173,10 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RunScores(SCORES, None, (), (), None, (), 1, 1, 2),
         "The agent failed in 1 of 2 conversations: 0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, SOME_SHARED, (0.5, 0.9), (), None, (), 9, held=18, lost=1, planned=20),
-     "0.44 → 1.00 with the facts; 0.50 → 0.90 on the 3 criteria both share; 1 of 20 conversations "
-     "has no score."),
+     "1 of 20 conversations has no score; the others: 0.44 → 1.00 with the facts; 0.50 → 0.90 on "
+     "the 3 criteria both share."),
     (of.RunScores(SCORES, None, (), (), None, (), 9, held=18, lost=2, planned=20),
-        "0.44 → 1.00 with the facts; 2 of 20 conversations have no score."),
+        "2 of 20 conversations have no score; the others: 0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, SOME_SHARED, (0.44, 1.0), (), None, (), 1),
         "0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, of.Shared(0, 1, 0, 0), (), (DOSE, EXISTS, EXISTS), None, (), 3),
