@@ -111,8 +111,8 @@ def test_rules_are_said_to_judge_only_where_they_do(tmp_path: Path) -> None:
         ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "not_measured",
             "4 of 10 conversations have no score; the others: 0.43 → 1.00 with the facts. Fails "
             "without the facts only: “check 1”. SURE no: more than 10 % of the conversations have "
-            "no score WHY no score in 4 of 10 conversations, first in the conversation with the facts "
-            "of trial 1: task not measured: away NEXT run it again"),
+            "no score WHY no score in 4 of 10 conversations, first in the conversation with the "
+            "facts of trial 1: task not measured: away NEXT run it again"),
         ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few",
             "no: 4 of 5 trials with both scores are too few to tell what the facts change; at "
             "least 5 are needed"),
