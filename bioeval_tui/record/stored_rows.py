@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import zlib
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 MOST_WHOLE = 64
 """The number of conversations whose texts stay in memory once they were read."""
+MOST_KEEPING, LAST_KEEPING = 12_000, 4
+"""Up to how many conversations of a run keep the parts that were made of them; of a larger run, the
+last ones: kept by all, parts would take half of its memory."""
 MOST_ALIKE = 5_000
 """The number of different parts of rows that are remembered, so that equal ones are one."""
 Line = tuple[int, bytes]
@@ -68,16 +72,16 @@ class RowSource:
     """What the rows of a recording are read with: the texts, cases and numbers that conversations
     share.
 
-    It knows no row but those whose parts were made last, so that nothing of a run stays in memory
-    that nobody shows any more.
+    It knows no row but those that keep their parts, so that nothing of a run stays in memory that
+    nobody shows any more.
     """
 
     def __init__(self, path: Path, mask: Mask | None) -> None:
         self.path, self.mask = path, mask
         self.texts: list[str] = []
         self.cases: list[Case] = []
-        self.made: dict[str, tuple[StoredConversation | None, Any]] = {}
-        """The parts that were made last, each with its conversation."""
+        self._keepers: deque[StoredConversation] = deque()
+        self._most_keeping = MOST_KEEPING
         self._run = RunState()
         self._trial_cases: dict[tuple[int, int], Case] = {}
         self._parts: dict[tuple[Any, ...], events.ScorePart] = {}
@@ -89,6 +93,14 @@ class RowSource:
     def take_run(self, state: RunState) -> None:
         """Note what a conversation is folded with: the job and the cases of the run."""
         self._run = RunState(state.started, cases=state.cases, _parts=state._parts)
+
+    def keep_parts(self, talk: StoredConversation) -> None:
+        """Let a conversation keep its parts, as long as there are not too many that do."""
+        self._keepers.append(talk)
+        if len(self._keepers) > self._most_keeping:
+            self._most_keeping = LAST_KEEPING
+        while len(self._keepers) > self._most_keeping:
+            self._keepers.popleft().forget_parts()
 
     def text(self, number: int) -> str:
         """Return a text by its number."""
@@ -295,7 +307,7 @@ class StoredConversation(ConversationState):
     `whole`, by `__getattr__`. Later verdicts and reviews make copies of it (`changed`).
     """
 
-    __slots__ = ("_changes", "_numbers", "_piece", "_source")
+    __slots__ = ("_changes", "_kept", "_numbers", "_piece", "_source")
 
     def __init__(
         self, source: RowSource, key: ConversationKey, piece: Piece, numbers: Numbers
@@ -303,6 +315,7 @@ class StoredConversation(ConversationState):
         self._source, self._piece, self._numbers = source, piece, source.shared(numbers)
         self._changes = _UNCHANGED
         """The fields that are not as recorded."""
+        self._kept = _NOTHING_KEPT
         self.key, self.attempt, self.phase = key, numbers.attempt, self._numbers.phase  # type: ignore[assignment]
         self.case = source.case(key.trial, numbers.case)
         for name in _OFTEN_ASKED:
@@ -350,18 +363,24 @@ class StoredConversation(ConversationState):
         for name in fields.keys() - _MADE:
             setattr(other, name, fields[name])
         other._changes = self._changes | fields
+        other.forget_parts()
         return other
 
+    def forget_parts(self) -> None:
+        """Let go of the parts that were made; they are made again when they are asked for."""
+        self._kept = _NOTHING_KEPT
+
     def _made(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return a part, made again if that of another conversation was asked for since: kept in
-        each, they would take half of the memory.
-        """
+        """Return a part, made when it is first asked for."""
         if name in self._changes:
             return self._changes[name]
-        talk, made = self._source.made.get(name, _NOTHING_MADE)
-        if talk is not self:
-            made = make()
-            self._source.made[name] = self, made
+        kept = self._kept
+        if name in kept:
+            return kept[name]
+        if kept is _NOTHING_KEPT:
+            kept = self._kept = {}
+            self._source.keep_parts(self)
+        made = kept[name] = make()
         return made
 
     @property
@@ -623,10 +642,10 @@ _EMPTY: dict[str, Any] = {
 _OFTEN_ASKED = ("request_failures", "unused", "abandoned")
 _NOTHING: dict[str, Any] = {name: _EMPTY[name]() for name in _OFTEN_ASKED}
 _UNCHANGED: dict[str, Any] = {}
+_NOTHING_KEPT: dict[str, Any] = {}
 _OWN = 4
 _MADE = frozenset({"ended", "score", "verdict", "final_checks"})
 """The parts that are made when they are asked for, and of which later ones may count."""
-_NOTHING_MADE = None, None
 _SLOTS = (*ConversationState.__slots__, *StoredConversation.__slots__)
 _HAS_REASON, _HAS_EVIDENCE, _IS_UNPROVED = 1, 2, 4
 

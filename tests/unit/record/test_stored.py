@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from bioeval_tui.record import masking, runs as record_runs, stored
+from bioeval_tui.record import masking, runs as record_runs, stored, stored_rows
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking.mask import Mask
@@ -105,6 +105,17 @@ def test_the_rows_show_what_the_recording_shows(
     names = {field.name for field in dataclasses.fields(RunState)}
     for name in names - {"conversations", "_conditions"}:
         assert getattr(again.state, name) == getattr(plain.state, name), name
+
+
+def test_more_conversations_than_keep_their_parts_show_the_same(
+    there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = shown(without_rows(there, monkeypatch))
+    monkeypatch.setattr(stored_rows, "MOST_KEEPING", 2)
+    monkeypatch.setattr(stored_rows, "LAST_KEEPING", 1)
+    run = load_run(there)
+    assert len(run.state.conversations) > 2
+    assert shown(run) == expected
 
 
 def test_comparisons_and_ranks_are_the_same(
