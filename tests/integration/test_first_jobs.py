@@ -526,6 +526,10 @@ async def test_the_sample_job_for_a_real_model_does(tmp_path: Path) -> None:
         for agent in (sound, careless_in("missed_dose"))
     ]
     told_apart(good, bad)
+    evasive = await evaluated(
+        job, lambda _: ([], "Okay."), "--rehearsal", protocol="openai", **variables
+    )
+    assert max(scores(evasive[1]).values()) < 0.5
 
 
 REMINDERS = """

@@ -48,7 +48,7 @@ from bioeval_tui.graphs.graphqlite import check_embedded
 from bioeval_tui.guards import NOT_LOOKED_FOR
 from bioeval_tui.jobs.filling import has_placeholders
 from bioeval_tui.jobs.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
-from bioeval_tui.jobs.models import KINDS, EvaluationJob, ModelOptions
+from bioeval_tui.jobs.models import KINDS, EvaluationJob, JobTask, ModelOptions
 from bioeval_tui.jobs.sandbox import Sandbox
 from bioeval_tui.languages import LANGUAGES, language_of
 from bioeval_tui.languages.english import ENGLISH
@@ -356,6 +356,7 @@ def check_job(
         (
             *_guessed_facts(source),
             *_rules_read_words(source),
+            *_silence_passes(source, loaded.job),
             *(source.warning(*hint) for hint in placebo_hints(loaded.job)),
             *_nothing_to_split(source),
             *_judge_family(source, loaded, settings),
@@ -445,6 +446,26 @@ def _rules_read_words(source: JobSource) -> Iterator[Problem]:
     """Yield what the rules of a job cannot tell."""
     if source.part("scorer").get("kind") == "rules":
         yield source.problem(("scorer", "kind"), RULES_READ_WORDS)
+
+
+def _silence_passes(source: JobSource, job: EvaluationJob) -> Iterator[Problem]:
+    """Yield the conditions in which an agent that says nothing passes every task by its rules."""
+    if job.scorer.kind != "rules":
+        return
+    for condition in job.held_in:
+        tasks = job.judged_in(condition.name).values()
+        if tasks and all(_score_of_silence(t, condition.name) > t.pass_above for t in tasks):
+            message = (
+                f"{condition.title}: an agent that says nothing passes every task, since most of"
+                " its rules' `weight` is `absent`; give more to rules for what is right to say"
+            )
+            yield source.problem(("rubric" if job.rubric else "tasks",), message)
+
+
+def _score_of_silence(task: JobTask, condition: str) -> float:
+    rules = [rule for rule in task.rules if rule.applies(condition)]
+    met = [rule for rule in rules if rule.absent and not is_always_found(rule.pattern)]
+    return sum(rule.weight for rule in met) / sum(rule.weight for rule in rules) if met else 0.0
 
 
 def _nothing_to_split(source: JobSource) -> Iterator[Problem]:
