@@ -34,7 +34,7 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.participants import Peer, Role, add_served
 from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.spans import trace_tokens, was_cut_off
-from bioeval_tui.record.warning_codes import NOT_CLEAN, STARTS_DIFFER
+from bioeval_tui.record.warning_codes import NOT_CLEAN, NOTHING_OBSERVED, STARTS_DIFFER
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 
@@ -689,6 +689,18 @@ class RunState:
     def clean_unknown(self) -> bool:
         """Whether it is unknown if the conditions started from the same state."""
         return not self.clean and not self._warned("not_clean") and self._warned("clean_unknown")
+
+    @property
+    def nothing_observed(self) -> bool:
+        """Whether it is unknown because the agent shows no state that could be compared."""
+        return self.clean_unknown and self.unclean_details == NOTHING_OBSERVED
+
+    @property
+    def unclean_details(self) -> str:
+        """The first warning that it is not clean: what differs, and what would make it the same."""
+        if self.unclean:
+            return self.unclean[0].message
+        return self.why_not_clean
 
     @property
     def cleanness(self) -> str:

@@ -560,7 +560,8 @@ def _facts_finding(run: RecordedRun, summary: Summary) -> ConclusionFinding:
     if run.only_condition:
         return _one_condition(run, summary, run.only_condition)
     if not run.clean:
-        return of.UncleanStart(run.why_not_clean, bool(run.state.clean_unknown))
+        state = run.state
+        return of.UncleanStart(state.why_not_clean, state.clean_unknown, state.nothing_observed)
     if summary.shared is not None and summary.shared.is_nothing:
         return of.NoSharedCriteria(all(score == 1 for score in _means(summary).values()))
     if uplift is None or uplift.mean is None:
@@ -891,6 +892,9 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
     elif isinstance(finding, of.AgentBroke | of.ScoresLost) or not sentences.has_scores(finding):
         ways = chain.from_iterable(talk.ways for talk in run.conversations)
         steps.append(of.Step("again", job=_job_again(run), way=next(ways, "")))
+    elif isinstance(finding, of.UncleanStart) and finding.no_state:
+        way = sentences.SAY_WHAT_IS_KEPT
+        steps.append(of.Step("again", job=_job_again(run), way=way))
     if run.started.job_path:
         steps.append(of.Step("edit"))
     return tuple(steps[:MOST_STEPS])

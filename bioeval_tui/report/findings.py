@@ -317,6 +317,8 @@ class UncleanStart(ConclusionFinding):
 
     why: str
     unknown: bool
+    no_state: bool = False
+    """Whether it is unknown because there was no state to compare."""
 
     @property
     def outcome(self) -> Outcome:

@@ -376,12 +376,14 @@ class RunResult(RecordedRun):
 
     @property
     def no_uplift(self) -> str:
-        """Why no uplift is shown of a run that is not known to be clean; empty of a clean one, and
-        if the answer says it.
+        """Why a run is not known to be clean, and that no uplift is shown, unless the answer says
+        that; empty of a clean one.
         """
-        if self.clean or isinstance(self.answer.finding, UncleanStart):
+        if self.clean:
             return ""
-        return sentence(NoUplift(self.cleanness, self.why_not_clean, not self.only_condition))
+        said = isinstance(self.answer.finding, UncleanStart)
+        missed = not (said or self.only_condition)
+        return sentence(NoUplift(self.cleanness, self.state.unclean_details, missed))
 
     @property
     def known_clean(self) -> bool | None:

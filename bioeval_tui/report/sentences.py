@@ -543,6 +543,13 @@ def cause(finding: of.ConclusionFinding) -> str:
     return ""
 
 
+SAY_WHAT_IS_KEPT = (
+    "if your agent keeps nothing of one conversation for the next, say `remembers: false` under the"
+    " job's `target`"
+)
+"""What makes a run clean whose agent shows no state."""
+
+
 def has_scores(finding: of.ConclusionFinding) -> bool:
     """Return whether a run with this finding has scores to show."""
     return isinstance(finding, _WITH_SCORES)

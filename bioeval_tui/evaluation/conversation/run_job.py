@@ -52,7 +52,7 @@ from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.condition_names import Condition, without_placebo
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
 from bioeval_tui.record.participants import add_served
-from bioeval_tui.record.warning_codes import STARTS_DIFFER
+from bioeval_tui.record.warning_codes import NOTHING_OBSERVED, STARTS_DIFFER
 
 Ended = TypeVar("Ended", bound=BlamedEnding | None)
 GRAPH_S = 10.0
@@ -287,10 +287,6 @@ SEEN_BY_OTHERS = (
     " what the others wrote; without `order: parallel` they run one after another"
 )
 TYPED_BY_A_PERSON = "a person took over and typed messages of the user"
-NOTHING_OBSERVED = (
-    "the agent had no object context before its first answer, and no knowledge graph can be read,"
-    " so it is unknown whether both conditions started from the same state"
-)
 
 
 def end_run(

@@ -186,7 +186,7 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
     if not result.sampled:
         print_lines(people, console)
     if result.no_uplift:
-        console.print(Text(result.no_uplift))
+        console.print(Text(result.no_uplift), soft_wrap=True)
     elif result.compared:
         console.print(Text(f"clean: {result.compared}"))
     if brief.graph:

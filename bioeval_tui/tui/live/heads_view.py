@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Literal
 
 from bioeval_tui.base.text import plural, upper_first
 from bioeval_tui.base.units import clock, latency_short, number
-from bioeval_tui.record.warning_codes import NOT_CLEAN
 from bioeval_tui.report.findings import NoUplift
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone
 
 if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
-    from bioeval_tui.record.events import OperatorActed, Warned
+    from bioeval_tui.record.events import OperatorActed
     from bioeval_tui.record.state import ConversationState, RunState
 
 FROM_JOB = "the job:"
@@ -297,19 +296,11 @@ def banner(state: RunState, link: LinkState, failure: str, now: datetime | None)
         )
     if state.ended is not None and state.ended.status == "failed":
         return f"! Could not be measured: {state.ended.detail or 'the run failed'}"
-    unclean = next((w for w in _warnings(state) if w.code in NOT_CLEAN), None)
-    if unclean is not None:
-        finding = NoUplift(state.cleanness, unclean.message, not state.only_condition)
+    if state.unclean:
+        finding = NoUplift(state.cleanness, state.unclean_details, not state.only_condition)
         return f"! {upper_first(sentence(finding))}."
     if state.ended is None and state.warnings and now is not None:
         newest = state.warnings[-1]
         if (now - newest.at).total_seconds() < NEWS_S:
             return f"! {newest.message}"
     return ""
-
-
-def _warnings(state: RunState) -> list[Warned]:
-    warnings = list(state.warnings)
-    for conversation in state.conversations.values():
-        warnings += conversation.warnings
-    return warnings

@@ -13,6 +13,7 @@ from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
 from bioeval_tui.record.cases import JobCase
 from bioeval_tui.record.events import RunEvent, write_event
+from bioeval_tui.record.warning_codes import NOTHING_OBSERVED
 from bioeval_tui.report.answer import Answer, answer_batch, answer_grading, answer_medals
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run
@@ -276,18 +277,37 @@ def test_different_starting_states_leave_no_uplift(tmp_path: Path) -> None:
     assert found.attributed is None
 
 
-def test_starting_states_that_were_not_seen_leave_no_uplift(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("message", "remedies"),
+    [
+        ("a starting state could not be observed: 500", []),
+        (
+            NOTHING_OBSERVED,
+            [
+                "if your agent keeps nothing of one conversation for the next, say `remembers:"
+                " false` under the job's `target`"
+            ],
+        ),
+    ],
+)
+def test_starting_states_that_were_not_seen_leave_no_uplift_and_a_remedy(
+    message: str, remedies: list[str], tmp_path: Path
+) -> None:
     run = Recorded([FAILS], [KNOWS])
     last = ended(run, clean=False, seq=len(run.events()) + 1)
     warned = events.Warned(
-        run_id=run.run_id, seq=last.seq - 1, at=last.at, code="clean_unknown", message="no graph"
+        run_id=run.run_id, seq=last.seq - 1, at=last.at, code="clean_unknown", message=message
     )
-    found = concluded(run, tmp_path, warned)
+    concluded(run, tmp_path, warned)
     path = tmp_path / f"{run.run_id}.jsonl"
     path.write_bytes(path.read_bytes() + write_event(last))
-    found = load_run(path).answer
+    result = load_run(path)
+    found = result.answer
     assert found.outcome == "clean_unknown"
     assert "it is unknown whether" in found.sure
+    assert [step.before for step in found.next if step.action == "again"] == remedies
+    # what the answer leaves out is said below it
+    assert result.no_uplift == f"cleanliness unknown: {message}"
 
 
 @pytest.mark.parametrize(
