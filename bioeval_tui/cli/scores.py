@@ -43,7 +43,7 @@ from bioeval_tui.report.scores import ScoreColumns, board, board_dict, read_scor
 @click.option(
     "--score", "scores", multiple=True,
     help="The column with the scores [score, rating, label, verdict, …]. Repeat for a column of"
-         " each rater.",
+         " each rater or, if no column names the agents, of each agent.",
 )  # fmt: skip
 @JSON
 def scores(
@@ -58,8 +58,8 @@ def scores(
     recorded.
 
     FILE is CSV with a header, JSON Lines or a JSON list. Each row has a unit (a task, a case), an
-    agent, and a score with its rater, or a column of scores for each rater. Scores are numbers, or
-    words such as passed and failed. Prints means with intervals clustered by unit, the ranks that
+    agent, and a score with its rater, or a column of scores for each rater; or it has a column of
+    scores for each agent. Scores are numbers, or words such as passed and failed. Prints means with intervals clustered by unit, the ranks that
     each agent may truly have, and Krippendorff's alpha of the raters. Exit code 3: there are too
     few units for ranks.
     """

@@ -2,7 +2,8 @@
 agents, by one or several raters.
 
 It gives each agent's mean and ranks with intervals, clustered by unit, and how far the raters
-agree. A row has one score and names its rater, or has a column of scores for each rater.
+agree. A row has one score and names its rater, or has a column of scores for each rater; or it has
+a column of scores for each agent, as a matrix of units and agents.
 """
 
 from __future__ import annotations
@@ -44,11 +45,15 @@ ROUNDING = 5e-4
 theirs.
 """
 MOST_SCORES = 2_000_000
+ONE_RATER = "score"
+"""Who gave the scores of a table with a column for each agent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreColumns:
-    """Which columns of a table are what. Without `rater`, each of `scores` is a rater's column."""
+    """Which columns of a table are what. Without `rater`, each of `scores` is a rater's column;
+    of a table that was read, without `agents`, each is an agent's.
+    """
 
     unit: str = ""
     agents: tuple[str, ...] = ()
@@ -139,6 +144,11 @@ def _columns(
     if agents and not given.agents and condition:
         agents = (*agents, condition)  # one agent in two conditions is not one agent
     unit = given.unit or found(UNITS, [name for name in free if name not in agents])
+    free = [name for name in free if name not in (*agents, unit)]
+    if unit and not agents and not given.rater:
+        each = given.scores or tuple(_columns_of_scores(rows, free))
+        if len(each) > 1:
+            return ScoreColumns(unit, scores=each)
     for what, column, option, called in (
         ("the agents", "".join(agents), "--agent", AGENTS),
         ("what was scored", unit, "--unit", UNITS),
@@ -148,13 +158,12 @@ def _columns(
                 f"{file}: no column names {what}; name one with {option}, or call it"
                 f" {' or '.join(called[:3])}; it has {_listed(names)}"
             )
-    free = [name for name in free if name not in (*agents, unit)]
     rater = given.rater or found(RATERS, free)
     scores = given.scores or tuple(
         filter(None, (found(SCORES, [name for name in free if name != rater]),))
     )
     if not scores:
-        scores, rater = tuple(_columns_of_raters(rows, free)), given.rater
+        scores, rater = tuple(_columns_of_scores(rows, free)), given.rater
     if not scores:
         raise InputError(
             f"{file}: no column has scores: numbers, or words such as passed and failed; name it"
@@ -171,11 +180,11 @@ def _listed(names: Sequence[str]) -> str:
     return join_names([clean_line(name, 60) for name in names], most=12)
 
 
-def _columns_of_raters(
+def _columns_of_scores(
     rows: Sequence[tuple[str, dict[str, Any]]], free: Sequence[str]
 ) -> list[str]:
-    """Return the columns that have nothing but scores, each of a rater; not one that is the mean of
-    the others.
+    """Return the columns that have nothing but scores, each of a rater or an agent; not one that is
+    the mean of the others.
     """
     scores = {
         name: [score_value(row.get(name)) for _, row in rows]
@@ -211,7 +220,7 @@ def _take(table: ScoreTable, file: Path, rows: Sequence[tuple[str, dict[str, Any
     missing = 0
     for place, row in rows:
         unit = _named(file, place, row, (columns.unit,))
-        agent = _named(file, place, row, columns.agents)
+        by = _named(file, place, row, columns.agents)
         for column in columns.scores:
             cell = row.get(column)
             if _is_empty(cell):
@@ -223,9 +232,11 @@ def _take(table: ScoreTable, file: Path, rows: Sequence[tuple[str, dict[str, Any
                     f"{file}: {place}: {column} is {clean_line(str(cell), 40)!r}; it must be a"
                     " number, or a word such as passed or failed, or empty"
                 )
-            rater = clean_line(column, 60)
+            agent, rater = by, clean_line(column, 60)
             if columns.rater:
                 rater = _named(file, place, row, (columns.rater,))
+            elif not columns.agents:
+                agent, rater = rater, ONE_RATER
             cells = table.scores.setdefault(agent, {}).setdefault(unit, {})
             cells.setdefault(rater, []).append(value)
     if not table.scores:
@@ -288,6 +299,10 @@ class Board:
             " and ".join(f"`{name}`" for name in names)
             for names in (columns.agents, columns.scores)
         )
+        if not columns.agents:
+            return (
+                f"so it was read: units from `{columns.unit}`, scores from {scores}, an agent each"
+            )
         if columns.rater:
             who = f"the rater from `{columns.rater}`, scores from {scores}"
         elif len(columns.scores) > 1:

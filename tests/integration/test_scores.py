@@ -90,6 +90,26 @@ def test_a_row_per_rater_and_a_column_per_rater_are_the_same_table(tmp_path: Pat
             assert other[key] == wide[key]
 
 
+def test_a_column_for_each_agent_gives_the_same_ranks(tmp_path: Path) -> None:
+    rows = cells()
+    tall = [{name: row[name] for name in ("backend", "task", "ada")} for row in rows]
+    wide: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        of_unit = wide.setdefault(row["task"], {"task": row["task"], "why": "a word"})
+        of_unit[row["backend"]] = row["ada"]
+    matrix = [{**row, "mean": sum(row[name] for name in AGENTS) / 4} for row in wide.values()]
+    expected = printed(table(tmp_path, tall, "tall.csv"))
+    shown = call("scores", table(tmp_path, matrix), "--json")
+    found = json.loads(shown.stdout)
+    assert found["ranks"] == expected["ranks"]
+    assert [one["interval"] for one in found["means"]] == [
+        one["interval"] for one in expected["means"]
+    ]
+    assert "scores from `ahead` and `b` and `c` and `d`, an agent each" in shown.stderr
+    two = printed(table(tmp_path, matrix), "--score", "b", "--score", "mean")
+    assert {one["agent"] for one in two["ranks"]} == {"b", "mean"}
+
+
 def test_a_column_that_is_the_mean_of_the_others_is_no_rater(tmp_path: Path) -> None:
     rows = [
         row | {"dual_mean": round((row["ada"] + row["ben"]) / 2, 4), "status": "ok", "trial": 1}
