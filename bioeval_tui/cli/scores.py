@@ -59,9 +59,9 @@ def scores(
 
     FILE is CSV with a header, JSON Lines or a JSON list. Each row has a unit (a task, a case), an
     agent, and a score with its rater, or a column of scores for each rater; or it has a column of
-    scores for each agent. Scores are numbers, or words such as passed and failed. Prints means with intervals clustered by unit, the ranks that
-    each agent may truly have, and Krippendorff's alpha of the raters. Exit code 3: there are too
-    few units for ranks.
+    scores for each agent. Scores are numbers, or words such as passed and failed. Prints means with
+    intervals clustered by unit, the ranks that each agent may truly have, and Krippendorff's alpha
+    of the raters. Exit code 3: there are too few units for ranks.
     """
     found = board(read_scores(file, ScoreColumns(unit, agents, rater, scores)))
     say(masked(found.columns_words), err=True)

@@ -45,6 +45,7 @@ ROUNDING = 5e-4
 theirs.
 """
 MOST_SCORES = 2_000_000
+READ = "so it was read"
 ONE_RATER = "score"
 """Who gave the scores of a table with a column for each agent."""
 
@@ -309,7 +310,7 @@ class Board:
             who = f"scores from {scores}, a rater each"
         else:
             who = f"scores from {scores}, of one rater"
-        return f"so it was read: units from `{columns.unit}`, agents from {agents}, {who}"
+        return f"{READ}: units from `{columns.unit}`, agents from {agents}, {who}"
 
 
 def board(table: ScoreTable) -> Board:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from bioeval_tui.base import units
 from bioeval_tui.base.errors import JobError, NotMeasuredError, Problem, UsageError
 from bioeval_tui.base.files import is_hidden
 from bioeval_tui.base.text import clean_line
@@ -41,7 +42,7 @@ from bioeval_tui.record.cases import JobCase
 MOST_CASES = 10_000
 MOST_TOLD = 100
 """Maximum number of problems of one text that are listed."""
-MOST_BYTES = 8 << 20
+MOST_BYTES = 8_000_000
 """Maximum size of a run's filled-in texts, which are in the first line of the recording."""
 
 
@@ -92,17 +93,35 @@ def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[J
     Raises:
         UsageError: they are more than a run may have.
     """
-    before = job_snapshot(template)
-    recorded = tuple(case.recorded(before) for case in cases)
-    if (
-        len(recorded) > MOST_CASES
-        or sum(len(case.model_dump_json()) for case in recorded) > MOST_BYTES
-    ):
-        raise UsageError(
-            f"a run has at most {MOST_CASES:,} cases, which fill in at most {MOST_BYTES >> 20} MB,"
-            f" and these are {len(recorded):,}; select fewer with --cases"
-        )
+    recorded = _in_recording(cases, template)
+    if wrong := _more_than_a_run_has(recorded):
+        raise UsageError(wrong)
     return recorded
+
+
+def more_than_a_run_has(cases: Sequence[CaseJob], template: EvaluationJob) -> str:
+    """Return why a run cannot have all of these cases, as a sentence; empty if it can."""
+    return _more_than_a_run_has(_in_recording(cases, template))
+
+
+def _in_recording(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[JobCase, ...]:
+    before = job_snapshot(template)
+    return tuple(case.recorded(before) for case in cases)
+
+
+def _more_than_a_run_has(recorded: Sequence[JobCase]) -> str:
+    if len(recorded) > MOST_CASES:
+        return (
+            f"a run has at most {MOST_CASES:,} cases, and these are {len(recorded):,}; select fewer"
+            " with --cases"
+        )
+    size = sum(len(case.model_dump_json()) for case in recorded)
+    if size > MOST_BYTES:
+        return (
+            f"these {len(recorded):,} cases fill in {units.size(size, decimals=1)} of the job, and"
+            f" those of a run at most {units.size(MOST_BYTES)}; select fewer with --cases"
+        )
+    return ""
 
 
 class Cases:

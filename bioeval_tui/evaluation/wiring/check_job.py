@@ -31,7 +31,7 @@ from bioeval_tui.evaluation.asserted_conditions import constant, parse_where
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import persona_checks, tool_checks
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
-from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
+from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases, more_than_a_run_has
 from bioeval_tui.evaluation.wiring.participants import Participants
 from bioeval_tui.evaluation.wiring.placebo import (
     control_problem,
@@ -359,6 +359,7 @@ def check_job(
             *_silence_passes(source, loaded.job),
             *(source.warning(*hint) for hint in placebo_hints(loaded.job)),
             *_nothing_to_split(source),
+            *_more_cases_than_a_run_has(source, loaded.job, cases),
             *_judge_family(source, loaded, settings),
         ),
     )
@@ -478,6 +479,14 @@ def _nothing_to_split(source: JobSource) -> Iterator[Problem]:
             f" `{clean_line(str(kind), 60)}`"
         )
         yield source.problem(("scorer", "itemsPerRequest"), message)
+
+
+def _more_cases_than_a_run_has(
+    source: JobSource, job: EvaluationJob, cases: Cases
+) -> Iterator[Problem]:
+    """Yield that a run cannot have all cases."""
+    if cases.jobs and (message := more_than_a_run_has(cases.jobs, job)):
+        yield source.problem(("cases",), message)
 
 
 _QUOTED = re.compile(r"""["']([^"'\\\n]{1,100})["']""")

@@ -9,6 +9,7 @@ import pytest
 
 from bioeval_tui.base.errors import JobError, UsageError
 from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
+from bioeval_tui.evaluation.wiring import cases
 from bioeval_tui.evaluation.wiring.case_table import read_cases
 from tests.unit.evaluation.cases.tables import HEALTHBENCH, checked, lines
 
@@ -31,6 +32,33 @@ def test_rows_are_selected_by_number_or_id_or_drawn_with_a_seed(tmp_path: Path) 
     assert names(tmp_path, only="1-6, sample:5", seed=7) == names(
         tmp_path, only="1-6", sample=5, seed=7
     )
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "says"),
+    [
+        ("MOST_CASES", 100, ""),
+        ("MOST_CASES", 99, "a run has at most 99 cases, and these are 100"),
+        (
+            "MOST_BYTES",
+            3_000,
+            "these 100 cases fill in 0.0 MB of the job",
+        ),
+    ],
+)
+def test_more_cases_than_a_run_has_are_pointed_out_before_it(
+    limit: str, most: int, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cases, limit, most)
+    found = checked(tmp_path, JOB, TABLE)
+    hints = [hint.message for hint in found.hints if hint.field == "cases"]
+    assert [says in hint for hint in hints] == [True] * bool(says)
+    assert found.loaded is not None
+    if says:
+        with pytest.raises(UsageError, match=rf"{says}.*; select fewer with --cases"):
+            cases.recorded_cases(found.cases, found.loaded.job)
+    else:
+        assert len(cases.recorded_cases(found.cases, found.loaded.job)) == 100
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "cases.jsonl"])
