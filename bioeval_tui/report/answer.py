@@ -878,16 +878,19 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
         steps.append(of.Step("judge", this))
     if has_passage:
         steps.append(of.Step("passage", this))
-    # Another trial of a rehearsal says the same again.
-    if (
-        isinstance(finding, of.TooFewForEffect)
-        and finding.cases is None
-        and not run.started.rehearsal
-    ):
-        more = finding.needed - finding.trials.used
-        again = _job_again(run, with_trials=False)
-        steps.append(of.Step("trials", job=again, trials=more, total=finding.needed))
-    elif run.started.source is not None and not sentences.has_scores(finding):
+    needed = 0 if run.has_cases else sentences.trials_needed(finding)
+    imported = run.started.source is not None
+    if run.started.rehearsal and sentences.takes_models(finding):
+        # Another trial of a rehearsal says the same again.
+        if run.started.job_path:
+            enough = {"trials": needed} if needed > run.planned_trials else {}
+            again = _job_again(run, mode="job", **enough)
+            steps.append(of.Step("again", job=again, way=sentences.LET_MODELS_PLAY))
+    elif isinstance(finding, _MAY_TAKE_TRIALS) and needed and not imported:
+        more = needed - finding.trials.used
+        again = _job_again(run, trials=None)
+        steps.append(of.Step("trials", job=again, trials=more, total=needed))
+    elif imported and not sentences.has_scores(finding):
         steps.append(of.Step("judge", this))  # nobody can hold these conversations again
     elif isinstance(finding, of.AgentBroke | of.ScoresLost) or not sentences.has_scores(finding):
         ways = chain.from_iterable(talk.ways for talk in run.conversations)
@@ -900,20 +903,25 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
     return tuple(steps[:MOST_STEPS])
 
 
-def _job_again(run: RecordedRun, *, with_trials: bool = True) -> str:
-    """Return the job's file and the options with which `run` does the same again; without
-    `with_trials`, the number of trials is left open.
+_ITS_OWN_AGENT = ("agent_function", "sample_agent", "local_model")
+"""The options of a run whose agent `bioeval-tui run` does not start."""
+_MAY_TAKE_TRIALS = (of.TooFewForEffect, of.NothingToGain, of.OneCondition)
+
+
+def _job_again(run: RecordedRun, **other: Any) -> str:
+    """Return the job's file and the options with which `run` does the same again, but for `other`
+    options; one that is None is left out. Empty if only what held it can start the agent.
     """
     started = run.started
-    asked = _asked_again(run)
-    if not with_trials:
-        del asked["trials"]
+    if any(started.options.get(name) for name in _ITS_OWN_AGENT):
+        return ""
+    asked = _asked_again(run) | other
     words = [started.job_path or started.job_name]
     # What the job says itself is left out: an option would hide what it says later.
     if started.asked_model and started.asked_model != _said(run, "target", "model"):
         words += ["--model", started.asked_model]
     words += flags_to_repeat(asked)
-    if _said(run, "target", "function") and not started.options.get("agent_function"):
+    if _said(run, "target", "function"):
         words += ["--code", "DIR"]  # the folder is not recorded: whoever runs code names it himself
     return " ".join(shlex.quote(clean_line(word, 4096)) for word in words)
 

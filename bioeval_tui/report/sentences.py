@@ -483,7 +483,7 @@ def sure(
         words = sure(finding, rehearsal=rehearsal, judged_by_rules=judged_by_rules)
         return f"{words}; {sentence(of.TrialsAdded(added))}"
     lost = isinstance(finding, of.RunsCompared) and finding.lost
-    if rehearsal and isinstance(finding, _REPEATABLE) and not lost:
+    if rehearsal and takes_models(finding) and not lost:
         more = _enough(finding)
         and_more = f" and at least {more}" if more else ""
         return f"no: only {_REHEARSAL[judged_by_rules]}; it takes models{and_more}"
@@ -504,9 +504,8 @@ def _how_sure(finding: of.ConclusionFinding) -> str:
 def _enough(finding: of.ConclusionFinding) -> str:
     """Return how many cases or trials of a job it takes at least; empty if there are enough."""
     match finding:
-        case of.TooFewForEffect():
-            unit = "trial" if finding.cases is None else "case"
-            return plural(finding.needed, unit)
+        case of.TooFewForEffect() if finding.cases is not None:
+            return plural(finding.needed, "case")
         case of.TooFewForBest():
             return plural(finding.needed, finding.few.unit)
         case of.RunsCompared() if finding.needed:
@@ -514,11 +513,29 @@ def _enough(finding: of.ConclusionFinding) -> str:
             return plural(finding.needed, "trial" if of_trials else "case")
         case of.ModelsTied() if finding.few is not None:
             return f"{FEWEST} {finding.few.unit}s"
+    needed = trials_needed(finding)
+    return plural(needed, "trial") if needed else ""
+
+
+def trials_needed(finding: of.ConclusionFinding) -> int:
+    """Return how many trials an answer about one run takes at least; 0 if it has enough."""
+    match finding:
+        case of.TooFewForEffect() if finding.cases is None:
+            return finding.needed
         case of.NothingToGain() if not finding.enough:
-            return f"{FEWEST} trials"
+            return FEWEST
         case of.OneCondition() if finding.trials.used < FEWEST:
-            return f"{FEWEST} trials"
-    return ""
+            return FEWEST
+    return 0
+
+
+def takes_models(finding: of.ConclusionFinding) -> bool:
+    """Return whether a rehearsal is what keeps an answer from being sure."""
+    return isinstance(finding, _REPEATABLE)
+
+
+LET_MODELS_PLAY = "let models play the user and judge (`kind: llm`)"
+"""What makes more of a rehearsal."""
 
 
 def cause(finding: of.ConclusionFinding) -> str:

@@ -17,6 +17,7 @@ from bioeval_tui.record.warning_codes import NOTHING_OBSERVED
 from bioeval_tui.report.answer import Answer, answer_batch, answer_grading, answer_medals
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run
+from bioeval_tui.report.sentences import LET_MODELS_PLAY
 from tests.simulations.sets import sentences
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, import_scores, scoring
 
@@ -359,6 +360,33 @@ def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
 
 
 @pytest.mark.parametrize(
+    ("withheld", "supplied", "started", "words", "command"),
+    [
+        ([], [KNOWS], {}, "4 more trials", "job.yml --condition supplied --repeat 5"),
+        ([Talk()] * 3, [KNOWS] * 3, {}, "2 more trials", "job.yml --repeat 5"),
+        ([Talk()] * 5, [KNOWS] * 5, {}, "", ""),
+        ([], [KNOWS], {"rehearsal": True}, f"{LET_MODELS_PLAY}, then run it again",
+            "job.yml --repeat 5 --condition supplied"),
+        ([FAILS] * 6, [KNOWS] * 6, {"rehearsal": True, "options": {"mode": "rehearsal"}},
+            f"{LET_MODELS_PLAY}, then run it again", "job.yml --repeat 6"),
+    ],
+)  # fmt: skip
+def test_what_makes_an_answer_sure_is_what_to_do_next(
+    withheld: list[Talk],
+    supplied: list[Talk],
+    started: dict[str, object],
+    words: str,
+    command: str,
+    tmp_path: Path,
+) -> None:
+    given = {"job_path": "job.yml", "model": None, **started}
+    found = concluded(Recorded(withheld, supplied, started=given), tmp_path)
+    steps = [step for step in found.next if step.action in ("trials", "again")]
+    expected = [(words, f"bioeval-tui run {command}")] if words else []
+    assert [(step.words, step.command) for step in steps] == expected
+
+
+@pytest.mark.parametrize(
     ("options", "job", "started", "command"),
     [
         ({}, {}, {}, "job.yml"),
@@ -385,8 +413,11 @@ def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
         ({"unrestricted_setups": True}, {}, {}, "job.yml"),
         ({}, {"target": {"protocol": "python", "function": "agent:answer"}}, {},
             "job.yml --code DIR"),
+        # only what held it can start the agent
         ({"agent_function": "Reminders"}, {"target": {"protocol": "python", "function": "x:y"}}, {},
-            "job.yml"),
+            ""),
+        ({"sample_agent": True}, {}, {}, ""),
+        ({"local_model": True}, {}, {}, ""),
     ],
 )  # fmt: skip
 def test_running_it_again_names_the_options_without_which_it_would_be_another_run(
@@ -407,7 +438,7 @@ def test_running_it_again_names_the_options_without_which_it_would_be_another_ru
         write_event(first.model_copy(update=about)) + b"".join(map(write_event, run.events()[1:]))
     )
     steps = {step.action: step.command for step in load_run(path).answer.next}
-    assert steps["again"] == f"bioeval-tui run {command}"
+    assert steps["again"] == (f"bioeval-tui run {command}" if command else "")
 
 
 def test_where_one_condition_has_a_score_nobody_says_that_nothing_was_measured(
