@@ -235,11 +235,21 @@ class Document:
         return block.lines
 
     def locate(self, line: int) -> Spot:
-        """Return the content at a line of the page."""
+        """Return the content at a line of the page.
+
+        An item that nobody had looked at may turn out to have none: then that of its neighbour.
+        """
         index, rest = self._heights.find(line)
         if index >= len(self.items):
             return Spot(0, 0, 0)
         blocks = self.blocks(index)
+        while not blocks and index + 1 < len(self.items):
+            index, rest = index + 1, 0
+            blocks = self.blocks(index)
+        while not blocks and index > 0:
+            index -= 1
+            blocks = self.blocks(index)
+            rest = self._heights[index]
         # Building an item may have put its height right.
         rest = min(rest, max(0, self._heights[index] - 1))
         for number, block in enumerate(blocks):
