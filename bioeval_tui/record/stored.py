@@ -36,6 +36,7 @@ from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.reading import CHUNK, LineReader, pause_collector, started_run
 from bioeval_tui.record.runs import is_large, is_live, is_run_id
 from bioeval_tui.record.state import (
+    Change,
     ConversationKey,
     ConversationState,
     RunState,
@@ -82,6 +83,8 @@ class StoredRun:
         """The hash of all bytes that were read."""
         self.kept_in: Catalogue | None = None
         """Where what is made of it is kept; None if nothing is."""
+        self.taken = 0
+        """How many bytes were read, up to a torn last line."""
         self._size: int | None = 0
         """How many bytes were read; None if they are not read on from there, as after a torn line,
         which becomes another.
@@ -137,10 +140,16 @@ class StoredRun:
                     self._store(key, lines.pop(key), begun)
             for key in [*lines]:
                 self._store(key, lines.pop(key), begun)
+        self.taken = reader.taken
         is_whole = not (reader.is_torn or reader.problems)
         reader.finish()
         self._size, self._lines_read = reader.taken if is_whole else None, reader.line
         self.problems, self.digest = reader.problems, digest.hexdigest()
+
+    def apply(self, event: RunEvent) -> Change:
+        """Take an event that was written since; its conversation is no row any more."""
+        self._reopen(event)
+        return apply(self.state, event)
 
     def _lines(self, reader: LineReader, digest: Any) -> Iterator[tuple[Line, RunEvent]]:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -11,10 +12,12 @@ from driving import WIDE, screen_text, until
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.record import runs as record_runs
-from bioeval_tui.record.events import MessageDelta, RunEnded
-from bioeval_tui.record.state import RunState
+from bioeval_tui.record.events import MessageDelta, RunEnded, Warned, read_event, write_event
+from bioeval_tui.record.runs import LiveInfo, live_path, process_start, write_live
+from bioeval_tui.record.state import ConversationKey, RunState
+from bioeval_tui.record.stored_rows import StoredConversation
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.data.large_runs import LargeRun, LargeRuns
+from bioeval_tui.tui.data.large_runs import GrowingRun, LargeRun, LargeRuns
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.live import conversations_widget, live
 from bioeval_tui.tui.live.feed import BACKLOG, FRAME_S, PICTURE_S, Feed
@@ -39,6 +42,12 @@ def recorded(services: AppServices) -> str:
     talks = [Talk(tasks=(score,)) for score in (0.25, 0.5, 1.0)]
     path = Recorded(talks, talks).write(services.settings.runs_dir)
     return path.stem
+
+
+def scores(state: RunState) -> dict[ConversationKey, float | None]:
+    """Return the score of each conversation."""
+    talks = state.conversations.items()
+    return {key: talk.score.score if talk.score else None for key, talk in talks}
 
 
 async def test_a_large_run_is_shown_whole_and_its_card_follows(services: AppServices) -> None:
@@ -102,6 +111,50 @@ def test_a_recording_is_read_once_for_all_who_show_it(services: AppServices) -> 
     with path.open("ab") as file:
         file.write(b"\n")
     assert runs.result(path) is not first
+
+
+async def test_a_large_run_in_progress_is_read_as_rows_and_followed_from_there(
+    services: AppServices,
+) -> None:
+    run_id = recorded(services)
+    path = services.settings.runs_dir / f"{run_id}.jsonl"
+    whole = path.read_bytes()
+    last = whole.splitlines(keepends=True)[-1]
+    # The second of three trials has just begun, and the last line is not whole.
+    cut = whole.index(b'"trial":2') + 20
+    path.write_bytes(whole[:cut])
+    pid = os.getpid()
+    write_live(path, LiveInfo(pid=pid, started=process_start(pid), port=1, token="t"))
+    app = BioevalApp(services, lambda: services.open_recording(run_id))
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: "LIVE" in screen_text(app))
+        assert isinstance(app.live.link.view, GrowingRun)
+        state = app.live.link.state
+        assert state is not None
+        first = ConversationKey("withheld", 1)
+        assert isinstance(state.conversations[first], StoredConversation)
+        # What is still said of a conversation that is a row is not lost.
+        known = read_event(last)
+        late = Warned(run_id=run_id, seq=known.seq, at=known.at, condition="withheld", trial=1,
+            attempt=1, code="blocked", message="slow")  # fmt: skip
+        with path.open("ab") as file:
+            file.write((whole.removesuffix(last) + write_event(late) + last)[cut:])
+        live_path(path).unlink()
+        await until(pilot, lambda: app.live.link.status == "live" and state.ended is not None)
+        assert [warning.message for warning in state.conversations[first].warnings] == ["slow"]
+        plain = LargeRuns(writes=False).result(path).state
+        assert scores(state) == scores(plain)
+
+
+async def test_a_large_run_that_ended_while_it_was_read_was_not_interrupted(
+    services: AppServices,
+) -> None:
+    path = services.settings.runs_dir / f"{recorded(services)}.jsonl"
+    view = GrowingRun(path)
+    assert view.conversations == 6
+    run = await view.read()
+    assert run.state.ended is not None
+    assert [event async for batch in view.events() for event in batch] == []
 
 
 async def test_a_replay_plays_while_its_recording_is_read(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class FollowedRun:
         self.run_id = path.stem
         self.process = process
         self.log = log
-        self._ends = ends
+        self._begin, self._ends = 0, ends
         self.late_s = 0.0 if process else _age_s(path)
         self.ended: RunEnded | None = None
 
@@ -75,7 +75,9 @@ class FollowedRun:
         """Yield new events; if none arrive, ask the engine why, because a full disk cannot be
         recorded.
         """
-        batches = follow(self.path, ends=self._ends, still_written=self.engine_runs)
+        batches = follow(
+            self.path, begin=self._begin, ends=self._ends, still_written=self.engine_runs
+        )
         waiting: asyncio.Task[Sequence[RunEvent] | None] | None = None
         last_trouble: str | None = None
         try:

@@ -1,4 +1,6 @@
-"""Large recorded runs: read once for all who ask, and shown whole before anything is played."""
+"""Large recorded runs: read once for all who ask, and shown whole before anything is played. Those
+in progress are read in the same way before they are followed.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,15 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from bioeval_tui.base.errors import RecordingError
-from bioeval_tui.evaluation.engine.attach import ReplayedRun
+from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import LineReader, batches
 from bioeval_tui.record.runs import is_large, overlay_path
 from bioeval_tui.record.state import RunState, apply
+from bioeval_tui.record.stored import StoredRun
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.stored import StoredRun
     from bioeval_tui.report.result import RunResult
 
 Version = tuple[Path, int, int, int, int]
@@ -59,6 +61,14 @@ class LargeRuns:
             RecordingError: the file cannot be read, or its first event is missing.
         """
         return LargeRun(path, self, scores)
+
+    def growing(self, path: Path) -> GrowingRun:
+        """Return a run in progress that `has_rows` for the live screen.
+
+        Raises:
+            RecordingError: the file cannot be read, or its first event is missing.
+        """
+        return GrowingRun(path)
 
     def result(self, path: Path) -> RunResult:
         """Return the result of a recording. Of those that `has_rows`, one is read at a time.
@@ -164,6 +174,38 @@ class LargeRun(ReplayedRun):
             self._result = asyncio.create_task(reading)
         # A thread cannot be cancelled: who comes later takes what it has read.
         return await asyncio.shield(self._result)
+
+
+class GrowingRun(FollowedRun):
+    """A run in progress whose recording is large: `read` returns what was written before, its
+    conversations as rows; later events follow.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Raises:
+        RecordingError: the file cannot be read, or its first event is missing.
+        """
+        super().__init__(path)
+        started = _begun(path).started
+        assert started is not None
+        self.conversations = started.trials * len(started.conditions)
+        """How many conversations the run is to have."""
+        self._before = StoredRun(path)
+
+    @property
+    def conversations_read(self) -> int:
+        """How many conversations were read so far."""
+        return self._before.conversations_read
+
+    async def read(self) -> StoredRun:
+        """Read what was written before, in a thread.
+
+        Raises:
+            RecordingError: the file cannot be read.
+        """
+        await asyncio.to_thread(self._before.read)
+        self._begin, self.ended = self._before.taken, self._before.state.ended
+        return self._before
 
 
 def has_times(started: RunStarted) -> bool:

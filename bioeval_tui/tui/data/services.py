@@ -289,6 +289,8 @@ class AppServices:
         return await self.in_thread(open_view)
 
     def _followed(self, path: Path) -> RunView:
+        if self._large_runs.has_rows(path):
+            return self._large_runs.growing(path)
         view: FollowedRun = self._views.FollowedRun(path)
         return view
 

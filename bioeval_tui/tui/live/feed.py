@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import IntentKind, RunEvent
     from bioeval_tui.record.state import Change, ConversationKey, ConversationState, RunState
-    from bioeval_tui.tui.data.large_runs import LargeRun
+    from bioeval_tui.tui.data.large_runs import GrowingRun, LargeRun
+
+    Apply = Callable[[RunEvent], Change]
+    """What takes an event into a run."""
 
 PRESENTED = frozenset(
     {
@@ -177,6 +181,7 @@ class Feed:
         self._posted_at = -PICTURE_S
         self._is_behind = False
         self._timer: asyncio.TimerHandle | None = None
+        self._apply: Apply | None = None
 
     def has_posted(self, seq: int) -> bool:
         """Whether every event up to `seq` was folded, and the screen was told."""
@@ -196,21 +201,23 @@ class Feed:
             if isinstance(batches, AsyncGenerator):
                 await batches.aclose()
 
-    def show(self, state: RunState) -> None:
-        """Take a run that was read whole."""
+    def show(self, state: RunState, apply: Apply | None = None) -> None:
+        """Take a run that was read whole, or, with what will `apply` later events, up to now."""
         self.state, self.last_at, self.heard_at = state, state.last_at, self._clock()
+        self._apply = apply
         self._changes.run |= {"run_started", "run_ended"}
         self._post_now()
 
     async def _fold(self, batch: Sequence[RunEvent]) -> None:
         from bioeval_tui.record.state import apply  # the models of events, after the first paint
 
+        take = self._apply or partial(apply, self.state)
         began = self._clock()
         self._is_behind = len(batch) >= BACKLOG
         self.heard_at = began - self._late_s
         self._late_s = 0.0
         for count, event in enumerate(batch):
-            self._changes.note(apply(self.state, event))
+            self._changes.note(take(event))
             if event.seq:
                 self.last_at = event.at
             if count % 32 == 31 and self._clock() - began >= SLICE_S:
@@ -271,6 +278,8 @@ class RunLink:
         """The controls of a replay; None for a live run, and before it is opened."""
         self.whole: LargeRun | None = None
         """The large run that is shown whole; None for one whose events are applied."""
+        self.reading: LargeRun | GrowingRun | None = None
+        """The large run that is being read before anything of it is shown."""
         self._over = asyncio.Event()
 
     @property
@@ -363,15 +372,21 @@ class RunLink:
         # The models of events, after the first paint.
         from bioeval_tui.evaluation.engine.attach import ReplayedRun
         from bioeval_tui.record.state import RunState
-        from bioeval_tui.tui.data.large_runs import LargeRun
+        from bioeval_tui.tui.data.large_runs import GrowingRun, LargeRun
 
         self.status = view.mode
         self.playback = view if isinstance(view, ReplayedRun) else None
         self._feed = Feed(view, RunState(), self._post, self._clock)
         if isinstance(view, LargeRun) and not view.is_played:
-            self.whole = view
+            self.whole = self.reading = view
             self._post(ReadingBegins(view))
             self._feed.show((await view.read()).state)
+        elif isinstance(view, GrowingRun):
+            self.reading = view
+            run = await view.read()
+            self._feed.show(run.state, run.apply)
+            self.reading = None
+            await self._feed.run()
         else:
             await self._feed.run()
         self._over.set()

@@ -425,8 +425,8 @@ class LiveScreen(BaseScreen):
             lines = waiting_view.waiting(
                 link.status, link.failure, link.waited_s, keys, ended=ended
             )
-            if link.whole is not None and not ended and link.status == "replay":
-                read, all_of_it = link.whole.conversations_read, link.whole.conversations
+            if link.reading is not None and not ended and not link.failure:
+                read, all_of_it = link.reading.conversations_read, link.reading.conversations
                 lines = waiting_view.reading(read, all_of_it)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
                 lines = self.bioeval.introduction()
