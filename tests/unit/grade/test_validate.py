@@ -398,3 +398,40 @@ def test_answers_with_a_cell_without_a_number_are_the_task_s_fault(tmp_path: Pat
     wrong = r"the answers don.t match the grader: column `kind` has no value \(NaN\) in cell 1 "
     with pytest.raises(NotGradedError, match=wrong):
         grade_submission(path, task.task)
+
+
+GRADER_OF_H5AD = """
+import h5py
+
+
+def grade(submission, answers):
+    with h5py.File(submission) as given, h5py.File(answers) as true:
+        return abs(given["layers/prediction"][()] - true["layers/prediction"][()]).mean()
+"""
+
+
+def test_a_link_behind_a_damaged_part_is_not_followed_by_a_grader_with_code(
+    tmp_path: Path, layers: H5ad
+) -> None:
+    import h5py
+
+    folder = layers.task.folder
+    (folder / "grade.py").write_text(GRADER_OF_H5AD)
+    config = yaml.safe_load((folder / "config.yaml").read_text())
+    config["grader"] = {"name": "error", "grade_fn": "grade:grade", "is_lower_better": True}
+    (folder / "config.yaml").write_text(yaml.safe_dump(config))
+    task = Registry([tmp_path / "tasks"], tmp_path / "data").get_task("cells/task")
+    path = write(tmp_path / "guess.h5ad", TRUTH + 1, CELLS, GENES)
+    assert grade_submission(path, task).score == 1
+    with h5py.File(path, "r+") as file:
+        del file["layers/prediction"]
+        file["layers/prediction"] = h5py.ExternalLink(str(task.answers), "/layers/prediction")
+        place = h5py.h5o.get_info(file.create_dataset("a part", data=[1]).id).addr
+    data = bytearray(path.read_bytes())
+    data[place] = 0xFF  # the version of the header: this part can no longer be opened
+    path.write_bytes(data)
+    report = grade_submission(path, task)
+    assert not report.valid_submission
+    assert report.extra is not None
+    assert report.extra.error is not None
+    assert "is not a readable h5ad file" in report.extra.error
