@@ -151,6 +151,52 @@ def test_only_one_module_knows_which_python_runs() -> None:
     assert users == {"base/isolation.py"}
 
 
+NEVER_DEEP = {
+    "base/text.py": "a beginning that is cut at the depth",
+    "peers/models/evaluator.py": "one text",
+}
+"""Where JSON is read that cannot be nested."""
+
+
+def test_whoever_reads_what_may_be_no_json_also_expects_that_it_is_nested_too_deeply() -> None:
+    """That is a RecursionError, and no ValueError: a file of a few kB would end the program."""
+    silent = set()
+    for name, here in nodes().items():
+        for node in here:
+            if not isinstance(node, ast.Try):
+                continue
+            reads = {ast.unparse(part.func) for part in calls_in(node.body)}
+            caught = {
+                kind.id
+                for handler in node.handlers
+                for kind in ast.walk(handler.type or ast.Name("BaseException"))
+                if isinstance(kind, ast.Name)
+            }
+            is_silent = "ValueError" in caught and not caught & {"RecursionError", *BROAD}
+            if is_silent and reads & {"json.loads", "json.load"}:
+                silent.add(name)
+    assert silent == NEVER_DEEP.keys()
+
+
+def calls_in(body: list[ast.stmt]) -> list[ast.Call]:
+    """Return the calls in statements."""
+    parts = (part for statement in body for part in ast.walk(statement))
+    return [part for part in parts if isinstance(part, ast.Call)]
+
+
+def test_links_are_resolved_in_one_way() -> None:
+    """`Path.resolve` raises RuntimeError of links in a circle before Python 3.13: `real` of
+    `base/files.py` does not.
+    """
+    found = {
+        path
+        for path, here in nodes().items()
+        for node in here
+        if isinstance(node, ast.Attribute) and node.attr == "resolve"
+    }
+    assert found == set()
+
+
 PADDED_BY_CHARACTERS = {
     "base/consoles.py": "only a column that is ASCII: ten times as fast",
     "expressions/stdlib/strings.py": "Kotlin's functions, which count characters",

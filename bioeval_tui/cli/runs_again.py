@@ -608,7 +608,7 @@ def _earlier_scores(file: Path) -> dict[str, float]:
         printed = json.loads(file.read_text(encoding="utf-8"))["sentinels"]
         scores = {str(name): float(score) for name, score in printed["scores"].items()}
         contents = {str(name): str(digest) for name, digest in printed.get("contents", {}).items()}
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
         raise UsageError(
             f"{file}: not what `judge-test --json` prints: no scores of sentinels"
         ) from None

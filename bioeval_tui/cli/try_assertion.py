@@ -21,7 +21,7 @@ from bioeval_tui.base.errors import (
 )
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import print_json, say
-from bioeval_tui.base.text import clean_line, compact_json, listed, shorten
+from bioeval_tui.base.text import clean_line, compact_json, json_problem, listed, shorten
 from bioeval_tui.evaluation.assertions import compare
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring.graphs import open_graph, require_name
@@ -140,7 +140,7 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
     if options["expected"] is not None:
         try:
             expected = json.loads(options["expected"])
-        except ValueError:
+        except (ValueError, RecursionError):
             expected = options["expected"]
     value, passed = ask_graph(query, expected, options["graph"])
     _print_value(value)
@@ -204,8 +204,10 @@ async def _query(
 def _read_json(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     try:
         data = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: not readable as JSON: {error}") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: {json_problem(error)}") from None
     if not isinstance(data, dict) or not {"objectContext", "evaluation"} & data.keys():
         raise InputError(f'{path}: must be an object {{"objectContext": …, "evaluation": …}}')
     return data.get("objectContext"), data.get("evaluation") or {}

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.files import real
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.ledger import file_hash
@@ -166,7 +167,7 @@ def matching(folder: Path | None, pattern: str, allowed: Sequence[Path] = ()) ->
             found += [
                 path
                 for path in base.glob(relative)
-                if path.is_file() and path.resolve().is_relative_to(base.resolve())
+                if path.is_file() and real(path).is_relative_to(real(base))
             ]
         return found
     return []

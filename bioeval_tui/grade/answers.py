@@ -121,5 +121,5 @@ def read_part(private: Path) -> AnswersPart | None:
         return AnswersPart(
             str(value["part"]), str(value["id"]), tuple(value["ids"]), int(value["rows"])
         )
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         raise InputError(f"{path} cannot be read: {clean_line(str(error), 120)}") from None

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from bioeval_tui import __version__
 from bioeval_tui.base.errors import InputError, InvalidSubmissionError
+from bioeval_tui.base.files import real
 from bioeval_tui.base.isolation import find_installed
 from bioeval_tui.grade.batch.run import grade_jsonl
 from bioeval_tui.grade.grade import (
@@ -185,7 +186,7 @@ def get_module_dir() -> Path:
     """Return the folder `biomlbench` of the checkout whose tasks are graded; without one, that of
     these stand-ins.
     """
-    roots = [Path(root).resolve().parent for root in sys.modules["biomlbench.tasks"].__path__]
+    roots = [real(Path(root)).parent for root in sys.modules["biomlbench.tasks"].__path__]
     return next(
         (folder for folder in roots if folder.name == "biomlbench"), Path(__file__).with_suffix("")
     )

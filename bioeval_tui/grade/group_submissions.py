@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.files import real
 from bioeval_tui.grade.report_files import Loaded, read_outcomes, short, submission_key
 from bioeval_tui.grade.run_groups import (
     METADATA,
@@ -112,7 +113,7 @@ def _local_path(path: str | None, group: Path) -> str | None:
     parts = Path(path).parts
     here = group.joinpath(*parts[parts.index(group.name) + 1 :])
     # What is not there is not resolved: it may be no name that a file can have.
-    if _exists(here) and here.resolve().is_relative_to(group.resolve()):
+    if _exists(here) and real(here).is_relative_to(real(group)):
         return str(here)
     return path
 

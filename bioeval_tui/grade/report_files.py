@@ -219,7 +219,8 @@ def _report_files(
             entries = sorted(items, key=lambda item: item.name)
     except OSError:
         return
-    files = [item.name for item in entries if item.is_file()]
+    # Unlike an entry's own methods, they raise nothing of a circular link or of a closed folder.
+    files = [item.name for item in entries if os.path.isfile(item)]  # noqa: PTH113
     reports = [
         name
         for name in files
@@ -237,7 +238,8 @@ def _report_files(
         inner = folder / item.name
         is_group = RUN_GROUP in item.name
         if (
-            not item.is_dir(follow_symlinks=is_group)
+            not os.path.isdir(item)  # noqa: PTH112
+            or (item.is_symlink() and not is_group)
             or item.name.startswith(".")
             or item.name == "node_modules"
         ):

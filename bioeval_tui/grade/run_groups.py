@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.files import real
 from bioeval_tui.base.text import clean_line, json_problem
 from bioeval_tui.grade.submissions import RUN_GROUP, agent_in, lfs_words
 
@@ -84,7 +85,7 @@ def listed_runs(group: Path) -> list[tuple[str, Path]] | None:
             )
         folder = group / str(name)
         with contextlib.suppress(OSError, ValueError):  # no name that a folder can have
-            if folder.resolve().is_relative_to(group.resolve()):
+            if real(folder).is_relative_to(real(group)):
                 found.append((task, folder))
     return found
 

@@ -46,7 +46,7 @@ def query_error(message: str, cypher: str) -> QueryError:
         said = json.loads(message)
         message = str(said["error"])
         line, column = int(said.get("line") or 0), int(said.get("column") or 0)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, RecursionError, TypeError, KeyError):
         pass
     if _TOO_BIG in message:
         return QueryError("a value or the result is larger than 5,000,000 bytes: reduce it")

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.files import real
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.peers.function_calls import UnusableError, load_function
 
@@ -92,12 +93,12 @@ def interpreter(named: str, job_dir: Path | None, folders: Sequence[Path]) -> Pa
         UsageError: there is no such program, or it is in none of the `folders`.
     """
     shown = clean_line(named, 200)
-    allowed = [folder.resolve() for folder in folders]
+    allowed = [real(folder) for folder in folders]
     outside = False
     for start in filter(None, (job_dir, *folders)):
         try:
             path = start.absolute() / named
-            path = path.parent.resolve() / path.name
+            path = real(path.parent) / path.name
             if not path.is_file():
                 continue
         except (OSError, RuntimeError, ValueError):  # a circle of links, or no path at all

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from urllib.parse import quote
 
 from bioeval_tui.base.errors import RecordingError, UsageError
-from bioeval_tui.base.files import below, check_database, database_files, make_database
+from bioeval_tui.base.files import below, check_database, database_files, make_database, real
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.record.condition_names import is_name
 from bioeval_tui.record.masking import current, masked, masking
@@ -830,5 +830,5 @@ def find_recordings(texts: Iterable[str], runs_dir: Path) -> list[Path]:
     found: dict[Path, Path] = {}
     for text in texts:
         path = find_recording(text, runs_dir)
-        found.setdefault(path.resolve(), path)
+        found.setdefault(real(path), path)
     return list(found.values())

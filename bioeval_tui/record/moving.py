@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from bioeval_tui.base.errors import RecordingError
-from bioeval_tui.base.files import below, open_own, sync_folder
+from bioeval_tui.base.files import below, open_own, real, sync_folder
 from bioeval_tui.base.portable import lock, read_part
 from bioeval_tui.record.reading import CHUNK
 
@@ -29,7 +29,7 @@ def copy_open(descriptor: int, path: Path, folder: Path) -> io.FileIO:
         raise RecordingError(f"{folder} is not a folder")
     target = below(folder, path.name)
     try:
-        if folder.resolve() == path.resolve().parent:
+        if real(folder) == real(path).parent:
             raise RecordingError(f"{folder} already contains the recording")
         copy = open_own(target, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
     except FileExistsError:

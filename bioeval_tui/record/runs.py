@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from bioeval_tui.base.errors import RecordingError, StorageError
-from bioeval_tui.base.files import below, read_small, write_whole
+from bioeval_tui.base.files import below, read_small, real, write_whole
 from bioeval_tui.base.portable import BINARY, is_same_file, lock
 from bioeval_tui.base.text import clean_line
 
@@ -75,7 +75,7 @@ def is_own(recording: Path, runs_dir: Path) -> bool:
     """Return whether the paths in a recording are trusted: it is in the runs folder, and was not
     imported.
     """
-    return recording.parent.resolve() == runs_dir.resolve() and not is_imported(recording)
+    return real(recording.parent) == real(runs_dir) and not is_imported(recording)
 
 
 def overlay_path(recording: Path) -> Path:
@@ -100,7 +100,7 @@ def moved_file(recording: Path) -> Path | None:
     """
     if not recording.is_symlink() or recording.suffix != SUFFIX or not is_run_id(recording.stem):
         return None
-    target = recording.resolve()
+    target = real(recording)
     if target.name == recording.name:
         return target
     return None
@@ -299,7 +299,7 @@ def read_live(recording: Path) -> LiveInfo | None:
         return LiveInfo(
             int(data["pid"]), str(data["started"]), int(data["port"]), str(data["token"])
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return None
 
 

@@ -242,7 +242,7 @@ class StoredRun:
         content = self.kept_in.kept(self.path.stem, part, self.digest)
         try:
             return None if content is None else json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     def remember(self, part: str, figures: Any) -> None:

@@ -19,6 +19,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.files import real
 from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.base.units import number, when
 from bioeval_tui.sample.named import plugin_jobs
@@ -263,11 +264,7 @@ _KEYS: dict[str, Callable[[JobItem], Key]] = {
 
 def _is_shipped(job: JobItem) -> bool:
     """Return whether a job comes with the program, also one that the sample agent cannot run."""
-    return (
-        job.sample
-        or job.path in plugin_jobs()
-        or job.path.parent.resolve() == sample_jobs().resolve()
-    )
+    return job.sample or job.path in plugin_jobs() or real(job.path.parent) == real(sample_jobs())
 
 
 def _job_cells(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:

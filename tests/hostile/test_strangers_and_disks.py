@@ -8,8 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from bioeval_tui import Results
+from bioeval_tui.sample.paths import sample_jobs
 from tests.faults.test_machine import small_disk
 from tests.forked import completed
 from tests.integration.program import environment, run
@@ -28,6 +30,8 @@ COMMANDS = {
     "baseline": ("baseline", "oncology/breast-cancer", "--output-dir", "DISK/baselines"),
     "grade": ("grade", "submissions", "--output-dir", "DISK/graded"),
 }
+GROUP = "2026-11-20T09-00-00-GMT_run-group_careful"
+RUN = "20261120-210356-44c7"
 FULL = re.compile("disk is full|no space left|disk full", re.IGNORECASE)
 
 
@@ -103,3 +107,69 @@ def test_a_data_folder_that_links_to_itself_is_named_as_what_is_wrong(tmp_path: 
     assert done.returncode == 2
     assert "its links form a circle; set BIOEVAL_DATA_DIR" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+CIRCLES = {
+    "cases": ("check", "cases.yml"),
+    "prompt": ("check", "prompt.yml"),
+    "jobs": ("check", "circle"),
+    "run": ("run", "cases.yml", "--rehearsal", "--headless", "--agent-url", "http://127.0.0.1:9"),
+    "run groups": ("medals", "runs"),
+    "a run group": ("medals", f"runs/{GROUP}"),
+    "data": ("grade-sample", "ok.csv", "oncology/breast-cancer", "--data-dir", "circle"),
+    "graph": ("agent", "--port", "0", "--graph", "circle/graph.db"),
+    "recording": ("runs", "explain", RUN),
+    "list": ("runs", "list"),
+    "deletion": ("runs", "delete", RUN, "--yes"),
+}
+"""Commands that meet links in a circle in somebody else's folder, or in the data folder."""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
+@pytest.mark.parametrize("name", CIRCLES)
+def test_a_link_in_a_circle_is_one_sentence_wherever_it_lies(name: str, tmp_path: Path) -> None:
+    for link in (
+        "circle",
+        "circle.csv",
+        "circle.jinja",
+        f"runs/{GROUP}/circle",
+        f"runs/{GROUP}/metadata.json",
+        "runs/x_run-group_y",
+        f"data/runs/{RUN}.jsonl",
+    ):
+        (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / link).symlink_to(Path(link).name)
+    job = yaml.safe_load((sample_jobs() / "medication_reminder.yml").read_text("utf-8"))
+    judge = {"kind": "llm", "prompt": "circle.jinja"}
+    (tmp_path / "cases.yml").write_text(json.dumps({**job, "cases": {"file": "circle.csv"}}))
+    (tmp_path / "prompt.yml").write_text(json.dumps({**job, "scorer": judge}))
+    (tmp_path / "ok.csv").write_text("id,malignant\n")
+    done = completed(*CIRCLES[name], env=environment(tmp_path / "data"), cwd=tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode in ((0,) if name == "list" else (2, 3)), said
+    assert said.strip()
+    assert "Traceback" not in said
+    assert "bug" not in said, said
+
+
+def test_json_that_is_nested_too_deeply_is_one_sentence_or_as_if_it_were_not_there(
+    tmp_path: Path,
+) -> None:
+    runs = tmp_path / "data" / "runs"
+    runs.mkdir(parents=True)
+    recording = Recorded([scoring(0.5)], [scoring(1.0)]).write(runs)
+    deep = "[" * 100_000
+    recording.with_suffix(".live").write_text(deep)
+    (tmp_path / "state.json").write_text(deep)
+
+    shown = completed(
+        "assert", "1 == 1", "--context", str(tmp_path / "state.json"),
+        env=environment(tmp_path / "data"),
+    )  # fmt: skip
+    assert shown.returncode == 2, shown.stderr
+    assert "state.json: nested too deeply; use at most" in shown.stderr
+    deleted = completed(
+        "runs", "delete", recording.stem, "--yes", env=environment(tmp_path / "data")
+    )
+    assert deleted.returncode == 0, deleted.stderr
+    assert not recording.exists()

@@ -364,7 +364,7 @@ def _role_fields(message: dict[str, Any]) -> dict[str, Any]:
     for call in message.get("tool_calls") or ():
         try:
             arguments = json.loads(call["function"]["arguments"])
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments = call["function"]["arguments"]
         if not isinstance(arguments, dict):  # in Inspect's format they are an object
             arguments = {"value": arguments}

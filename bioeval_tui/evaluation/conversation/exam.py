@@ -240,7 +240,7 @@ def remembered(exam: Exam, folder: Path | None) -> Mapping[str, Any] | None:
         return None
     try:
         kept = _Remembered.model_validate(json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, ValidationError):
+    except (OSError, ValueError, RecursionError, ValidationError):
         return None  # a damaged file is written again
     asked = [(control, view.condition) for control, view in exam.views]
     if [(each.control, each.in_condition) for each in kept.controls] != asked:

@@ -59,7 +59,7 @@ async def listen(
         try:
             vouch = partial(admission.keep, writer.transport)
             await _serve(reader, writer, control, token, recording, vouch)
-        except (OSError, ValueError, TimeoutError):
+        except (OSError, ValueError, RecursionError, TimeoutError):
             pass  # a viewer that breaks off or talks nonsense costs only itself
         finally:
             writer.close()
@@ -164,7 +164,7 @@ async def send_intent(
                 answer = _parse(await reader.readline())
             finally:
                 writer.close()
-    except (OSError, ValueError, TimeoutError):
+    except (OSError, ValueError, RecursionError, TimeoutError):
         return NO_ANSWER
     if answer.get("ok"):
         return None

@@ -153,7 +153,7 @@ async def _agent(name: str, command: Sequence[str]) -> AsyncIterator[str]:
         try:
             line = await asyncio.wait_for(process.stdout.readline(), AGENT_START_S)
             url = str(json.loads(line)["url"])
-        except (TimeoutError, ValueError, KeyError, TypeError):
+        except (TimeoutError, ValueError, RecursionError, KeyError, TypeError):
             raise UnavailableError(f"{name} did not start; see the log file") from None
         yield clean_line(url)
     finally:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from bioeval_tui.base import units
 from bioeval_tui.base.errors import JobError, NotMeasuredError, Problem, UsageError
-from bioeval_tui.base.files import is_hidden
+from bioeval_tui.base.files import is_hidden, real
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.yaml_positions import Path as FieldPath, show_path
 from bioeval_tui.evaluation.wiring.case_table import (
@@ -176,13 +176,13 @@ class Cases:
             return None
         if config.file is None:
             raise self._wrong(("cases",), "give a `file` here, or --cases-file on the command line")
-        path = (folder / config.file).resolve()
-        if not path.is_relative_to(folder.resolve()):
+        path = real(folder / config.file)
+        if not path.is_relative_to(real(folder)):
             raise self._wrong(
                 ("cases", "file"),
                 "must be a file in the job's folder; --cases-file takes a file from anywhere",
             )
-        if is_hidden(PurePath(config.file)) or is_hidden(path.relative_to(folder.resolve())):
+        if is_hidden(PurePath(config.file)) or is_hidden(path.relative_to(real(folder))):
             raise self._wrong(("cases", "file"), "no part of its path may begin with a dot")
         if not path.is_file():
             shown = clean_line(str(config.file))

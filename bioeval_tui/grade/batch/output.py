@@ -361,7 +361,7 @@ def _latest(folder: Path, listed: SubmissionList) -> Path | None:
             try:
                 head = json.loads(journal.readline())
                 digest = head.get("submissions_sha256")
-            except (ValueError, AttributeError):
+            except (ValueError, RecursionError, AttributeError):
                 continue
         if digest == listed.digest:
             return path

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal, Self
 
 from bioeval_tui.base.errors import NotMeasuredError, Problem
+from bioeval_tui.base.files import real
 from bioeval_tui.grade.batch.containment import free_megabytes, hide_process
 from bioeval_tui.grade.batch.feeding import (
     BatchItem,
@@ -96,8 +97,8 @@ class GraderPool:
         self.memory_limit_mb = memory_limit_mb
         self.isolate = isolate
         self._setup = {
-            "tasks_dirs": [str(root.resolve()) for root in registry.tasks_dirs],
-            "data_dir": str(registry.data_dir.resolve()),
+            "tasks_dirs": [str(real(root)) for root in registry.tasks_dirs],
+            "data_dir": str(real(registry.data_dir)),
             "own_folder": str(own_folder().absolute()),
             "leaderboard": registry.leaderboard,
             "memory_limit_mb": memory_limit_mb,

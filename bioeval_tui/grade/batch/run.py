@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from bioeval_tui.base import clusters
 from bioeval_tui.base.errors import InputError
-from bioeval_tui.base.files import below, write_whole
+from bioeval_tui.base.files import below, real, write_whole
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.batch.feeding import Backend, BatchItem, Result, not_graded_text
 from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
@@ -264,8 +264,8 @@ class ClusterBackend:
     ) -> None:
         self._distributed = clusters.load_distributed()
         self._setup = (
-            tuple(str(root.resolve()) for root in registry.tasks_dirs),
-            str(registry.data_dir.resolve()),
+            tuple(str(real(root)) for root in registry.tasks_dirs),
+            str(real(registry.data_dir)),
             registry.leaderboard,
             time_limit_s,
             memory_limit_mb,

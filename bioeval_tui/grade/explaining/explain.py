@@ -12,6 +12,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bioeval_tui.base.files import real
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import score_text
 from bioeval_tui.grade.explaining.cells import h5ad_views
@@ -70,7 +71,7 @@ def _are_public(task: Task) -> bool:
     """Return whether the answers are among the public files; their path may lead out of the folder
     by `..` or a link.
     """
-    return task.answers.resolve().is_relative_to(task.public_dir.resolve())
+    return real(task.answers).is_relative_to(real(task.public_dir))
 
 
 def _explained_rows(scorer: CsvScorer | CodeScorer, path: Path) -> list[ExplainedRows]:

@@ -41,6 +41,7 @@ from bioeval_tui.base.files import (
     folder_below,
     folder_file,
     named,
+    real,
     storage_error,
     write_whole,
 )
@@ -318,7 +319,7 @@ def prepare_shipped(
     Raises:
         BioevalError: as `prepare_task`.
     """
-    may_write = task.data_dir.resolve() == own.resolve()
+    may_write = real(task.data_dir) == real(own)
     if may_write and not task.is_prepared and (task.data_source or {}).get("type") == "builtin":
         prepare_task(task, tell=tell)
 
@@ -340,7 +341,7 @@ def _is_ready(task: Task, checksums: dict[str, object], prepared: Path) -> bool:
         return False
     stamp = prepared / STAMP
     ours = stamp.is_file()
-    if ours and stamp.read_text(encoding="utf-8") == _stamp(task):
+    if ours and stamp.read_bytes() == _stamp(task).encode():
         return True
     try:
         _verify(task, checksums, prepared)

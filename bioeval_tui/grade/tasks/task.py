@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from bioeval_tui.base.errors import InputError, Problem
+from bioeval_tui.base.files import real
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean, clean_line, clean_value, plural
 from bioeval_tui.base.yaml_positions import syntax_problem
@@ -53,7 +54,7 @@ def default_tasks_dirs() -> tuple[Path, ...]:
 def tasks_root(folder: Path) -> Path:
     """Return the tasks root of a folder; in a checkout of BioML-bench, that is a subfolder."""
     inside = folder / "biomlbench" / "tasks"
-    return (inside if inside.is_dir() else folder).resolve()
+    return real(inside if inside.is_dir() else folder)
 
 
 class TaskConfigError(InputError):

@@ -191,7 +191,7 @@ def _of_wrong_type(content: str) -> str:
     """Return a value that no tool gives which answers this: a text for a number, else a number."""
     try:
         value = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = content
     if isinstance(value, int | float):
         return _text(NO_NUMBER)

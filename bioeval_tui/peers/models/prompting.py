@@ -21,7 +21,7 @@ from typing import Any, Literal
 from jinja2 import TemplateSyntaxError, nodes
 
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.files import is_hidden
+from bioeval_tui.base.files import is_hidden, real
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.jobs.models import EvaluationJob, JobTask
 from bioeval_tui.jobs.rendering import Templates
@@ -81,12 +81,12 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
             f"prompt `{clean_line(name, 100)}`: no part of its name may begin with a dot"
         )
     if job_dir is not None:
-        root = job_dir.resolve()
+        root = real(job_dir)
         for file_name in _file_names(name):
             path = root / file_name
             if not path.is_file():
                 continue
-            path = path.resolve()
+            path = real(path)
             if _is_template_below(root, path):
                 return Prompt(name, _read(path, name), "job")
     if (text := _packaged(relative)) is not None:

@@ -320,7 +320,7 @@ def _failure(output: bytes) -> str | None:
     try:
         rows: Any = json.loads(output)
         failed = [row for row in rows if row.get("status") == "failed"]
-    except (ValueError, AttributeError, TypeError):
+    except (ValueError, RecursionError, AttributeError, TypeError):
         return None
     if failed:
         return clean_line(str(failed[0].get("reason") or "preparation failed"), 1000)

@@ -18,7 +18,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from bioeval_tui.base.errors import Problem
-from bioeval_tui.base.files import write_named
+from bioeval_tui.base.files import real, write_named
 from bioeval_tui.base.text import clean, clean_line
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
@@ -64,7 +64,7 @@ def default_folders() -> list[Path]:
     folders_by_path: dict[Path, Path] = {}
     for folder in folders:
         if folder.is_dir():
-            folders_by_path.setdefault(folder.resolve(), folder)
+            folders_by_path.setdefault(real(folder), folder)
     return list(folders_by_path.values())
 
 
@@ -95,7 +95,7 @@ class JobList:
             StorageError: the disk is full, or the folder cannot be written.
         """
         write_named(path, job_text(answers))
-        known = next((one for one, _ in self._files() if one.resolve() == path.resolve()), None)
+        known = next((one for one, _ in self._files() if real(one) == real(path)), None)
         if known is None:
             self._places = (*(self._places or default_folders()), path)
         return known or path
@@ -203,7 +203,7 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         runnable=not checked.errors,
         needs_code=bool(needing_code) and all(needing_code),
         agent_url=job.target.url or "",
-        sample=path.resolve().parent == sample_jobs().resolve() and job.target.protocol == "rest",
+        sample=real(path).parent == real(sample_jobs()) and job.target.protocol == "rest",
         about=_summary(job),
     )
 
@@ -234,7 +234,11 @@ def _yaml_files(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             names = [
-                entry.name for entry in entries if entry.name.endswith(ENDINGS) and entry.is_file()
+                entry.name
+                for entry in entries
+                if entry.name.endswith(ENDINGS)
+                # raises nothing of a circular link, which would hide the other jobs
+                and os.path.isfile(entry)  # noqa: PTH113
             ]
     except OSError:
         return []

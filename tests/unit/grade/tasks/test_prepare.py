@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.base.errors import BioevalError, InputError
-from bioeval_tui.grade.tasks.prepare import UNFINISHED, PrepareError, remove_drafts
+from bioeval_tui.grade.tasks.prepare import STAMP, UNFINISHED, PrepareError, remove_drafts
 from bioeval_tui.grade.tasks.source_types import get_source
 from bioeval_tui.grade.tasks.sources import BoardRow, SourceError
 from bioeval_tui.grading import prepare_task
@@ -153,6 +153,16 @@ def test_prepared_data_is_checked_against_checksums(toy: Toy) -> None:
     expected = r"private/answers\.csv differs from its checksum; private/more\.csv is missing"
     with pytest.raises(PrepareError, match=expected):
         prepare_task(toy.task, force=True)
+
+
+def test_a_damaged_stamp_is_written_again(toy: Toy) -> None:
+    prepare_task(toy.task)
+    good = hashlib.md5(toy.task.answers.read_bytes()).hexdigest()
+    (toy.folder / "checksums.yaml").write_text(f"private: {{answers.csv: {good}}}\n")
+    stamp = toy.task.answers.parents[1] / STAMP
+    stamp.write_bytes(b"\xff\xfe")
+    assert prepare_task(toy.task).was_ready
+    assert stamp.read_bytes().isalnum()
 
 
 def test_a_failed_preparation_keeps_the_old_data(toy: Toy) -> None:
