@@ -155,6 +155,16 @@ class StorageError(UnavailableError):
     """A file could not be written; the message names it and says why."""
 
 
+def forbidden(error: BaseException) -> str:
+    """Return which file or folder this user may not open, as a sentence; empty for any other error.
+
+    It may lie in somebody else's folder, or be left by a run as the administrator.
+    """
+    if isinstance(error, PermissionError) and error.filename is not None:
+        return f"{error.filename} cannot be opened: permission denied; it may be another user's"
+    return ""
+
+
 def exhausted(error: BaseException) -> str:
     """Return what this machine, or a limit set for this program, ran out of, as a sentence; empty
     for any other error.

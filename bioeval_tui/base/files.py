@@ -94,8 +94,9 @@ def _checked(folder: Path, inside: Path) -> Path:
         # What cannot be resolved still has links.
         parts = (root, *root.parents, path, *path.parents)
         circular = any(part.is_symlink() for part in parts)
-    except OSError:
-        circular = True
+    except OSError as error:
+        reason = clean_line(error.strerror or str(error), 160)
+        raise StorageError(f"{_shown(inside)} cannot be used: {reason}") from None
     if circular:
         raise StorageError(f"{_shown(inside)} is not used, because its links form a circle")
     if not path.is_relative_to(root):

@@ -19,6 +19,7 @@ from bioeval_tui.base.errors import (
     NotMeasuredError,
     ScreenCrashError,
     exhausted,
+    forbidden,
 )
 from bioeval_tui.base.streams import has_screen, lost_stdout, make_lasting, needs_stdout
 from bioeval_tui.cli.common_options import (
@@ -152,7 +153,7 @@ def _run(*, debug: bool) -> int:
         # A bug: one sentence for the user, the full traceback in the log file.
         if debug:
             _say_traceback(error)
-        elif sentence := exhausted(error):
+        elif sentence := exhausted(error) or forbidden(error):
             _write_error(sentence)
         elif (
             isinstance(error, ModuleNotFoundError)

@@ -40,9 +40,9 @@ def read_metadata(group: Path) -> dict[str, Any] | None:
     """
     path = group / METADATA
     shown = clean_line(str(path), 300)
-    if not path.is_file():
-        return None
     try:
+        if not path.is_file():
+            return None
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import platformdirs
 
-from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.errors import InputError, forbidden
 from bioeval_tui.base.text import clean_line, home_relative, plural
 from bioeval_tui.grade.group_submissions import LIST, group_submissions, ungraded
 from bioeval_tui.grade.report_files import report_files
@@ -75,7 +75,10 @@ def find_runs(
     problems: list[str] = []
     found: list[Submission] = []
     for group in groups:
-        found += group_submissions(group, problems)
+        try:
+            found += group_submissions(group, problems)
+        except PermissionError as error:  # a folder of somebody who shares it with others only
+            problems.append(clean_line(forbidden(error), 400))
     reports = tuple(chain.from_iterable(map(_report_places, places)))
     waiting = ungraded(found, reports)
     submissions = tuple(replace(item, number=number) for number, item in enumerate(waiting))

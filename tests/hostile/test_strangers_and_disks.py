@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,7 @@ COMMANDS = {
 }
 GROUP = "2026-11-20T09-00-00-GMT_run-group_careful"
 RUN = "20261120-210356-44c7"
+TASK = "oncology/breast-cancer"
 FULL = re.compile("disk is full|no space left|disk full", re.IGNORECASE)
 
 
@@ -173,3 +176,58 @@ def test_json_that_is_nested_too_deeply_is_one_sentence_or_as_if_it_were_not_the
     )
     assert deleted.returncode == 0, deleted.stderr
     assert not recording.exists()
+
+
+AS_A_USER = """
+import ctypes, os, sys
+DAC_OVERRIDE, DAC_READ_SEARCH, CAPBSET_DROP = 1, 2, 24
+for right in (DAC_OVERRIDE, DAC_READ_SEARCH) if os.geteuid() == 0 else ():
+    if ctypes.CDLL(None).prctl(CAPBSET_DROP, right, 0, 0, 0):
+        sys.exit("root cannot give up its rights")
+os.execv(sys.executable, [sys.executable, "-m", "bioeval_tui", *sys.argv[1:]])
+"""
+"""Runs the program as whom permissions concern, also where the tests run as root."""
+CLOSED = {
+    "runs": (("runs", "list"), "data/runs", 3),
+    "data": (("runs", "list"), "data", 2),
+    "masking key": (("runs", "list", "--redact", "rules.yml"), "data/masking.key", 3),
+    "run group": (("medals", "runs"), "runs/x_run-group_closed", 0),
+    "answers": (("tasks", "list"), f"data/tasks/{TASK}/prepared/private", 0),
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux")
+@pytest.mark.parametrize("name", CLOSED)
+def test_what_is_closed_to_this_user_is_one_sentence_and_hides_nothing_else(
+    name: str, tmp_path: Path
+) -> None:
+    command, closed, code = CLOSED[name]
+    for group in ("open", "closed"):
+        folder = tmp_path / f"runs/x_run-group_{group}"
+        folder.mkdir(parents=True)
+        (folder / "submission.jsonl").write_text(
+            json.dumps({"task_id": TASK, "submission_path": "s.csv"}) + "\n"
+        )
+    (tmp_path / "rules.yml").write_text("names: [Ann]\n")
+    if name == "masking key":
+        (tmp_path / "data").mkdir()
+        (tmp_path / closed).write_bytes(b"k" * 32)
+    else:
+        (tmp_path / closed).mkdir(parents=True, exist_ok=True)
+    (tmp_path / closed).chmod(0)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", AS_A_USER, *command], capture_output=True, text=True,
+            env=environment(tmp_path / "data"), cwd=tmp_path,
+        )  # fmt: skip
+    finally:
+        (tmp_path / closed).chmod(0o700)
+    said = done.stdout + done.stderr
+    assert "bug" not in said, said
+    assert done.returncode == code, said
+    if code or name == "run group":
+        assert re.search("permission denied", said, re.IGNORECASE), said
+    if name == "run group":
+        assert "1 of 1" in said or "1 submission" in said, said
+    if name == "answers":
+        assert "7 tasks" in said

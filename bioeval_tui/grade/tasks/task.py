@@ -155,7 +155,11 @@ class Task:
         """Return why the task cannot be graded yet and what to do, as a sentence; None if it
         can.
         """
-        if not self.answers.is_file():
+        try:
+            has_answers = self.answers.is_file()
+        except PermissionError:  # a task's private folder may be closed to who takes part
+            return f"task {self.id} cannot be graded: you may not open its answers ({self.answers})"
+        if not has_answers:
             return (
                 f"task {self.id} is not prepared: its answers are missing ({self.answers}); "
                 f"run `{self.prepare_command}`"

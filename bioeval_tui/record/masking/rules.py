@@ -536,6 +536,8 @@ def _key(data_dir: Path) -> bytes:
         write_new(path, secrets.token_bytes(32))
     try:
         key = read_small(path)
+    except PermissionError:  # another one in its place would give other words for the same texts
+        raise
     except OSError:
         key = b""
     if len(key) < 32:
