@@ -14,7 +14,7 @@ from __future__ import annotations
 import difflib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
@@ -215,8 +215,10 @@ def load(group: Group, name: str) -> Any:
     if entry is None:
         raise UsageError(no_such(group, name))
     try:
-        return entry.load()
-    except Exception as problem:  # whatever a stranger's module does when imported
+        with redirect_stdout(sys.stderr):  # stdout is for data
+            return entry.load()
+    # Whatever a stranger's module does when imported, also if it is a script that ends.
+    except (Exception, SystemExit) as problem:
         plugin = _plugin(group, entry)
         why = clean_line(f"{type(problem).__name__}: {problem}", 300)
         raise UsageError(
@@ -299,7 +301,7 @@ def blamed(group: Group, name: str) -> Iterator[None]:
         yield
     except BioevalError:
         raise
-    except Exception as problem:  # whatever a stranger's code does
+    except (Exception, SystemExit) as problem:  # whatever a stranger's code does
         cannot_be_read = group == "importers" and isinstance(problem, OSError)
         if cannot_be_read or is_own(group, name):
             raise

@@ -598,6 +598,13 @@ def evaluator_job(job: EvaluationJob, facts: Sequence[str], condition: Condition
 AnyPeer = TypeVar("AnyPeer")
 Around = Callable[[str], AbstractAsyncContextManager[None]]
 """Returns what is entered around a call of that name."""
+_ALWAYS_CALLED: Mapping[Peer, tuple[str, ...]] = {
+    "agent": ("open", "send", "observe", "aclose"),
+    "evaluator": ("speak", "aclose"),
+    "judge": ("score", "aclose"),
+    "graph": ("query", "execute", "snapshot", "aclose"),
+}
+"""What a plug-in's must have; without, the first call would look like a bug in this program."""
 STREAMS = ("send", "speak")
 """The calls that yield pieces; all others are awaited."""
 
@@ -608,6 +615,9 @@ def wrap_plugin(peer: Peer, name: str, make: Callable[[], AnyPeer]) -> AnyPeer:
     """
     with _blaming(peer, name):
         made = make()
+        lacking = [each for each in _ALWAYS_CALLED.get(peer, ()) if not hasattr(made, each)]
+        if lacking:
+            raise TypeError(f"a {type(made).__name__} has no `{'`, no `'.join(lacking)}`")
 
     @asynccontextmanager
     async def around(call: str) -> AsyncIterator[None]:
@@ -626,7 +636,9 @@ def _blaming(peer: Peer, name: str) -> Iterator[None]:
         yield
     except BioevalError:
         raise
-    except Exception as problem:  # a plug-in is other people's code and may raise anything
+    # A plug-in is other people's code and may raise anything. It may not end this program with an
+    # exit code of its own, either: that of success would pass a gate.
+    except (Exception, SystemExit) as problem:
         refused = isinstance(problem, ConnectionRefusedError)
         why = clean_line(f"{type(problem).__name__}: {problem}", 300)
         message = f"the {peer} plug-in {clean_line(name, 100)} failed: {why}"

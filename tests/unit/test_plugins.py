@@ -154,6 +154,15 @@ class Away:
 def make(*, target, url, model): return Away()
 
 def cannot(*, target, url, model): return {}["key"]
+
+class Ends(Away):
+    async def send(self, content):
+        raise SystemExit(0)
+        yield
+
+def ends(*, target, url, model): return Ends()
+
+def nothing(*, target, url, model): return None
 """
 
 
@@ -165,10 +174,13 @@ def cannot(*, target, url, model): return {}["key"]
             "the agent plug-in away failed: ConnectionRefusedError: [Errno 111] Connection refused",
         ),
         ("broken", "the agent plug-in broken failed: KeyError: 'key'"),
+        ("ends", "the agent plug-in ends failed: SystemExit: 0"),
+        ("nothing", "the agent plug-in nothing failed: TypeError: a NoneType has no `open`, no"),
     ],
 )
 async def test_an_exception_in_a_plugin_is_the_plugins_fault(site, tmp_path_factory, name, says):
     points = "[bioeval_tui.agents]\naway = away:make\nbroken = away:cannot\n"
+    points += "ends = away:ends\nnothing = away:nothing\n"
     install(site, "away", points, away=AWAY)
     text = JOB.partition("setups:")[0].replace("protocol: line", f"protocol: {name}")
     run = await hold(
@@ -646,6 +658,20 @@ def test_a_plugin_that_breaks_on_import_is_one_sentence(site):
         plugins.load("judges", "broken")
     with pytest.raises(UsageError, match="No module named 'no_such_module'"):
         plugins.load("judges", "gone")
+
+
+def test_a_plugin_that_is_a_script_ends_no_program_and_prints_nothing_among_its_data(site, capsys):
+    code = "import sys\nprint('ready')\nsys.exit()"
+    install(site, "script", "[bioeval_tui.judges]\nscript = a_script:Judge\n", a_script=code)
+    with pytest.raises(UsageError, match=r"script 1\.0 cannot be loaded: SystemExit"):
+        plugins.load("judges", "script")
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "ready\n")
+
+
+def test_a_format_that_ends_the_program_is_one_sentence(site):
+    with pytest.raises(UsageError, match="the format plug-in loud failed: SystemExit: 0"):
+        plugins.call("formats", "loud", sys.exit, 0)
 
 
 def test_a_plugin_cannot_take_a_built_in_name(site):
