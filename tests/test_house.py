@@ -184,6 +184,23 @@ def calls_in(body: list[ast.stmt]) -> list[ast.Call]:
     return [part for part in parts if isinstance(part, ast.Call)]
 
 
+def test_yaml_of_others_is_loaded_in_one_way() -> None:
+    """Its loaders recurse until the process ends, and follow aliases of aliases."""
+    found = {
+        path
+        for path, here in nodes().items()
+        for node in here
+        if isinstance(node, ast.Attribute)
+        and ast.unparse(node).startswith(("yaml.load", "yaml.sa"))
+        if node.attr in ("load", "load_all", "safe_load", "safe_load_all")
+    }
+    assert found == {
+        "base/yaml_positions.py",
+        "evaluation/conversation/sentinels.py",  # a file of our own
+        "grade/biomlbench.py",  # a published function, which raises what it does there
+    }
+
+
 def test_links_are_resolved_in_one_way() -> None:
     """`Path.resolve` raises RuntimeError of links in a circle before Python 3.13: `real` of
     `base/files.py` does not.

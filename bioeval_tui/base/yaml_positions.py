@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import yaml
 
 from bioeval_tui.base.errors import Problem
+from bioeval_tui.base.peer_limits import MAX_VALUES
 from bioeval_tui.base.text import clean_line
 
 MAX_NODES = 30_000
@@ -93,6 +94,41 @@ def read_yaml(text: str, file: str, needs: str) -> YamlDocument:
         # Of what was read until then, keys would be said to be missing that come later.
         document.problems = [error.problem]
     return document
+
+
+def load_yaml(text: str | bytes, loader: Any = _LOADER) -> Any:
+    """Return the values of a document without their positions, as the safe `loader` makes them.
+
+    The loaders themselves recurse without a limit, which ends the process, and aliases of aliases
+    make a few lines larger than any memory for whoever looks at all values.
+
+    Raises:
+        yaml.YAMLError: it is no YAML, nested too deeply or too large, or an alias of itself.
+        ValueError: a number or a date is none.
+    """
+    open_sizes, sizes = [0], {}
+    anchors: list[str | None] = []
+    event: Any
+    for event in yaml.parse(text, Loader=_LOADER):
+        problem = ""
+        if isinstance(event, yaml.CollectionEndEvent):
+            size, anchor = open_sizes.pop() + 1, anchors.pop()
+            sizes[anchor] = size
+            open_sizes[-1] += size
+        elif isinstance(event, yaml.CollectionStartEvent):
+            open_sizes.append(0)
+            anchors.append(event.anchor)
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor in anchors:
+                problem = "contains an alias of itself, so it has no end"
+            open_sizes[-1] += sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            open_sizes[-1] += 1
+        if len(anchors) > MAX_DEPTH or open_sizes[-1] > MAX_VALUES:
+            problem = f"too large or too deep: at most {MAX_VALUES:,} values and {MAX_DEPTH} levels"
+        if problem:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+    return yaml.load(text, Loader=loader)  # noqa: S506 (a safe loader)  # nosec B506
 
 
 def syntax_problem(error: yaml.MarkedYAMLError, text: str, file: str) -> Problem:

@@ -63,6 +63,18 @@ def number_or_none(name: str, value: Any) -> float | None:
         raise ValueError(f"`{name}` must be a number, found {value!r:.60}") from None
 
 
+def percentile_or_none(name: str, value: Any) -> float | None:
+    """Return a percentile, or None.
+
+    Raises:
+        ValueError: it is no number from 0 to 100: one beyond would move an agent's mean anywhere.
+    """
+    number = number_or_none(name, value)
+    if number is not None and (number < 0 or number > 100):
+        raise ValueError(f"`{name}` must be from 0 to 100, found {value!r:.60}")
+    return number
+
+
 def count_or_none(name: str, value: Any) -> int | None:
     """Return a whole number, or None.
 

@@ -21,6 +21,7 @@ from bioeval_tui.grade.report_fields import (
     count_or_none,
     number_or_nan,
     number_or_none,
+    percentile_or_none,
     text_or_empty,
     text_or_none,
     time_or_none,
@@ -416,10 +417,10 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("submission_exists", "valid_submission", "is_lower_better"), yes_or_no),
     "created_at": time_or_none,
     "submission_path": text_or_empty,
-    "leaderboard_percentile": number_or_none,
+    "leaderboard_percentile": percentile_or_none,
     "leaderboard_size": count_or_none,
     "beats_human": yes_or_none,
-    "human_percentile": number_or_none,
+    "human_percentile": percentile_or_none,
 }
 """The published fields, and by what each is read."""
 

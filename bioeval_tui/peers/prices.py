@@ -19,7 +19,7 @@ import yaml
 
 from bioeval_tui.base.errors import InputError, Problem
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.base.yaml_positions import syntax_problem
+from bioeval_tui.base.yaml_positions import load_yaml, syntax_problem
 
 FILE_NAME = "prices.yml"
 
@@ -90,7 +90,7 @@ def load_prices(own_file: Path | None) -> Prices:
 
 def _yaml(text: str, file: str) -> dict[str, Any]:
     try:
-        data = yaml.safe_load(text)
+        data = load_yaml(text)
     except yaml.MarkedYAMLError as error:
         raise InputError("prices", (syntax_problem(error, text, file),)) from None
     except (yaml.YAMLError, ValueError, RecursionError):

@@ -49,7 +49,7 @@ from bioeval_tui.base.isolation import find_installed, module_command
 from bioeval_tui.base.settings import plain_environment
 from bioeval_tui.base.streams import make_lasting
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.base.yaml_positions import syntax_problem
+from bioeval_tui.base.yaml_positions import load_yaml, syntax_problem
 from bioeval_tui.grade.batch.containment import LINUX, enter_domain, hide_process, supervise
 from bioeval_tui.grade.tasks.source_types import BuiltinSource, get_source
 from bioeval_tui.grade.tasks.sources import TaskSource
@@ -169,10 +169,9 @@ def read_checksums(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        # All scalars stay text, because a checksum may consist of digits only. The loader builds no
-        # objects.
+        # All scalars stay text, because a checksum may consist of digits only.
         written = path.read_text(encoding="utf-8")
-        data = yaml.load(written, Loader=yaml.BaseLoader)  # noqa: S506  # nosec B506
+        data = load_yaml(written, yaml.BaseLoader)
     except yaml.MarkedYAMLError as error:
         problem = syntax_problem(error, written, str(path))
         raise InputError(str(problem), (problem,)) from None

@@ -19,7 +19,7 @@ from bioeval_tui.base.errors import InputError, Problem
 from bioeval_tui.base.files import real
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean, clean_line, clean_value, plural
-from bioeval_tui.base.yaml_positions import syntax_problem
+from bioeval_tui.base.yaml_positions import load_yaml, syntax_problem
 from bioeval_tui.grade.grader import grader_from_config
 from bioeval_tui.grade.tasks.sources import BoardEntry, PublishedBoard, published_board
 from bioeval_tui.grade.tasks.task_code import load_function
@@ -330,10 +330,9 @@ def _fail(
 
 
 def _read_yaml(entry: TaskEntry) -> dict[str, Any]:
-    loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         written = entry.config_path.read_bytes()
-        data = yaml.load(written, Loader=loader)  # noqa: S506 (a safe loader)  # nosec B506
+        data = load_yaml(written)
     except yaml.MarkedYAMLError as error:
         text = written.decode("utf-8", "replace")
         problem = syntax_problem(error, text, str(entry.config_path))

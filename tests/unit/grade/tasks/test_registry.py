@@ -31,6 +31,19 @@ def test_a_broken_config_is_listed_with_file_and_line(tasks) -> None:
         registry.get_task("lab/broken")
 
 
+def test_a_config_that_would_end_the_process_is_listed_and_hides_no_other(tasks) -> None:
+    tasks.add("lab/good")
+    broken = tasks.root / "lab" / "broken" / "config.yaml"
+    broken.parent.mkdir()
+    broken.write_text("[" * 100_000)
+    registry = tasks.registry
+    assert {"lab/good", "lab/broken"} <= set(registry.list_task_ids())
+    problem = registry.entry("lab/broken").problem
+    assert problem is not None
+    assert "too large or too deep" in problem.message
+    assert registry.get_task("lab/good").id == "lab/good"
+
+
 @pytest.mark.parametrize(
     ("config", "what"),
     [
