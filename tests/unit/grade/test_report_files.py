@@ -328,3 +328,12 @@ def test_an_agent_without_any_percentile_has_no_rank_among_those_that_have_one(
     text = " ".join(call("medals", file, "--agents", width=400).stdout.split())
     assert "no rank for bob: no percentile is known" in text
     assert "over 12 of 23 valid" in " ".join(call("medals", file, "--table").stdout.split())
+
+
+@pytest.mark.parametrize("percentile", [-1e308, -0.1, 100.1, 1e308])
+def test_a_percentile_that_none_can_be_makes_a_report_none(write: Write, percentile: float) -> None:
+    """One such report would move an agent's mean anywhere; two of the largest have no sum."""
+    forged = [report("a", run_of("a", n), leaderboard_percentile=percentile) for n in range(2)]
+    shown = call("medals", write("x_grading_report.json", forged), "--table")
+    assert shown.return_value is None or shown.return_value == 2
+    assert "`leaderboard_percentile` must be from 0 to 100" in str(shown.exception) + shown.stderr
