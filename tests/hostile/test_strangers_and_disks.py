@@ -130,7 +130,7 @@ CIRCLES = {
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 @pytest.mark.parametrize("name", CIRCLES)
-def test_a_link_in_a_circle_is_one_sentence_wherever_it_lies(name: str, tmp_path: Path) -> None:
+def test_links_in_a_circle_are_one_sentence_wherever_they_lie(name: str, tmp_path: Path) -> None:
     for link in (
         "circle",
         "circle.csv",
