@@ -297,10 +297,10 @@ def answer_grading(
         options: the options that it was graded with; without them it might get another medal.
         options_of_validate: those of them that `validate` has.
     """
-    board = of.Step("board")
     if not report.submission_exists:
         missing = of.NothingSubmitted(report.task_id)
-        return Answer(missing, sentences.sentence(missing), sentences.sure(missing), "", (board,))
+        return Answer(missing, sentences.sentence(missing), sentences.sure(missing), "", ())
+    board = of.Step("board")
     named = _submission_named(report)
     again = of.Step("grade", submission=named, options=tuple(options))
     mend = (of.Step("edit_file"), again)

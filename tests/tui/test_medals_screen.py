@@ -312,6 +312,22 @@ async def test_d_lists_everything_that_is_wrong_with_an_invalid_file() -> None:
     )
 
 
+async def test_a_run_that_left_no_file_has_no_file_to_look_into() -> None:
+    # It looked like the working folder: `.` on the card, and “is a folder” as its finding.
+    row = invalid("oncology/breast-cancer", "aide", "nothing was submitted")
+    assert row.report is not None
+    report = replace(row.report, submission_exists=False, submission_path="")
+    services = FakeServices(rows=[replace(row, file="", report=report)])
+    services._examine = lambda task_id, file: pytest.fail(file)  # type: ignore[method-assign]
+    async with opened(None, services=services, start="medals") as (app, pilot):
+        await pilot.press("V", "enter")
+        await loaded(app, pilot)
+        lines = [line.strip() for line in screen_text(app).splitlines()]
+        assert is_a(app.screen, "MedalsScreen")
+        assert "WHAT  Nothing was submitted for oncology/breast-cancer." in lines
+        assert not {".", "NEXT  enter explain the score"} & set(lines)
+
+
 async def test_score_intervals_are_computed_in_the_background() -> None:
     row = sample_rows()[0]
     services = FakeServices(rows=[row])

@@ -121,7 +121,7 @@ def card(
             return [[Cell("you can prepare its data here", "busy")]]
         return []
     if standing_of(row.report) == "invalid":
-        return [*_finding_lines(findings, again), [Cell(home_relative(Path(row.file)), "quiet")]]
+        return [*_finding_lines(findings, again), *_file_lines(row)]
     leaderboard: Line = []
     if report.extra is not None and report.extra.leaderboard:
         leaderboard = [Cell(f"leaderboard: {report.extra.leaderboard}", "quiet")]
@@ -133,8 +133,17 @@ def card(
         *_board_lines(row, report),
         [],
         leaderboard,
-        [Cell(home_relative(Path(row.file)), "quiet")],
+        *_file_lines(row),
     ]
+
+
+def _file_lines(row: MedalRow) -> list[Line]:
+    """Return the submission's file; nothing without one, which would look like the working
+    folder.
+    """
+    if not row.file:
+        return []
+    return [[Cell(home_relative(Path(row.file)), "quiet")]]
 
 
 def _finding_lines(found: Validation | None, again: str) -> list[Line]:
@@ -486,7 +495,7 @@ class MedalDetail(Dialog[None]):
             return self._row.report is not None and self._row.report.valid_submission
         if action in ("again", "edit"):
             return self._mend is not None and mendable(self._row, action)
-        return action != "validate" or standing_of(self._row.report) == "invalid"
+        return action != "validate" or has_findings(self._row)
 
     def action_explain(self) -> None:
         """Show why the score is what it is."""
@@ -525,6 +534,11 @@ class Mender(Protocol):
 
     def grade_again(self) -> None:
         """Grade the file again."""
+
+
+def has_findings(row: MedalRow) -> bool:
+    """Return whether there is a file with something wrong: a run that left none is invalid, too."""
+    return bool(row.file) and standing_of(row.report) == "invalid"
 
 
 def mendable(row: MedalRow, action: str) -> bool:

@@ -21,7 +21,6 @@ from textual.widgets import Static
 from bioeval_tui.base.errors import BioevalError, StorageError
 from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.text import home_relative, plural
-from bioeval_tui.grade.tally import standing_of
 from bioeval_tui.grade.validation import Validation
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.tui.grading_items import MedalRow
@@ -34,6 +33,7 @@ from bioeval_tui.tui.medals.medal_card import (
     examine,
     explain,
     first_line,
+    has_findings,
     mendable,
     row_answer,
 )
@@ -268,7 +268,7 @@ class MedalsScreen(BaseScreen):
         row = self.looked_at.row if self.looked_at else None
         found = self._row_findings(row)
         self.query_one(MedalCard).show(row, self.submissions.opinions, found)
-        if row is None or found is not None or not self._may_have_findings(row):
+        if row is None or row.path is None or found is not None or not has_findings(row):
             return
         if row is not self._examined:  # a second look would begin anew, and end the first
             self._examined = row
@@ -279,9 +279,6 @@ class MedalsScreen(BaseScreen):
         if found is None:
             return None
         return found[1]
-
-    def _may_have_findings(self, row: MedalRow) -> bool:
-        return row.path is not None and standing_of(row.report) == "invalid"
 
     @work(group="findings", exclusive=True)
     async def _read_findings(self, row: MedalRow) -> None:
@@ -415,7 +412,7 @@ class MedalsScreen(BaseScreen):
             case "review":
                 return entry is not None and entry.row.folder is not None
             case "validate":
-                return entry is not None and entry.standing == "invalid"
+                return entry is not None and has_findings(entry.row)
             case "prepare":
                 return entry is not None and self.feed.is_done and entry.row.lacks_data
         return True
@@ -442,7 +439,7 @@ class MedalsScreen(BaseScreen):
             self.app.push_screen(MedalDetail(entry.row, self.submissions.opinions, found, self))
         elif report.valid_submission:  # the card is whole below the table: what it does not show
             explain(self.bioeval, entry.row)
-        else:
+        elif has_findings(entry.row):
             examine(self.bioeval, entry.row)
 
     @on(Agents.Opened)
