@@ -77,6 +77,15 @@ async def test_why_there_is_no_score_is_not_cut_beside_empty_columns(width: int)
         )
 
 
+async def test_a_long_agent_has_the_room_that_the_next_medal_does_not_need() -> None:
+    scores = board(300, 0.51, 0.74)
+    rows = [graded("oncology/breast-cancer", "gpt-5-scaffold-v2-with-tools", 0.57, scores)]
+    services = FakeServices(rows=[*sample_rows(), *rows])
+    async with opened(None, (160, 30), services=services, start="medals") as (app, _):
+        (line,) = [line for line in rows_of(app) if " gpt-5-scaffold-v2-with-tools " in line]
+        assert re.search(r"bronze \+0\.\d+ ", line), "and that is whole, too"
+
+
 async def test_a_wide_terminal_shows_the_card_of_the_selected_row() -> None:
     async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
         app,
@@ -516,6 +525,21 @@ async def test_grouping_by_agent_shows_each_agents_medals_and_rank() -> None:
         await pilot.press("end")
         await until(pilot, lambda: "? not graded  oncology/breast-cancer" not in screen_text(app))
         assert "submissions of biomni single-cell" in screen_text(app)
+
+
+@pytest.mark.parametrize(("width", "share"), [(80, ""), (120, r"90\.0 % \[55\.5, 99\.7\] ")])
+async def test_by_agent_the_rank_and_the_whole_interval_of_medals_have_room(
+    width: int, share: str
+) -> None:
+    scores = board(20, 0.5, 0.9)
+    rows = [graded(f"t/{task}", "aide", 0.9 - 0.4 * (task == 9), scores) for task in range(10)]
+    rows += [graded(f"t/{task}", "stella", 0.5, scores) for task in range(10)]
+    services = FakeServices(rows=rows)
+    async with opened(None, (width, 40), services=services, start="medals") as (app, pilot):
+        await pilot.press("tab")
+        await until(pilot, lambda: re.search(rf"aide .* {share}1 ", screen_text(app)))
+        # No column is marked: agents with more gold come first, whatever their rank.
+        assert head_of(app).rstrip("│ ").endswith("rank")
 
 
 async def test_a_submission_of_no_agent_takes_no_agents_rank() -> None:

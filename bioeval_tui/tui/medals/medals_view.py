@@ -11,6 +11,8 @@ from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
+
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import DASH, score_text
 from bioeval_tui.base.widths import told_apart
@@ -43,7 +45,9 @@ MEDALS: dict[Standing, Cell] = {
 
 
 AGENT_WIDTH = 10
-"""Width of the column of agents and files, in cells."""
+"""Least width of the column of agents and files, in cells."""
+NEXT_WIDTH = 17
+"""Width that the next medal and its distance need, in cells."""
 COLUMNS: tuple[Column, ...] = (
     Column("task", 0),
     Column("agent", AGENT_WIDTH),
@@ -53,7 +57,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("pctl", 5, True, 1),
     Column("> median", 9, True, 3),
     Column("> human", 8, True, 4),
-    Column("next medal", 17, False, 2, grows=True),
+    Column("next medal", NEXT_WIDTH, False, 2, grows=True),
 )
 SCORED = ("score", "95 % interval", "pctl", "> median", "> human", "next medal")
 """Columns, side by side, that only a submission with a score fills."""
@@ -214,6 +218,8 @@ class MedalTable(Listing[Entry]):
         """The files of each agent, or of each name of a file."""
         self._told_apart: dict[int, Mapping[str, str]] = {}
         """How agents and files are shown, by the width of the column; empty after a new one."""
+        self.agent_width = 0
+        """The width of the longest agent or file, in cells."""
         self._agents: set[str] = set()
         self._places: dict[tuple[str, ...], int] = {}
         """The place of each submission that can be told from others."""
@@ -252,9 +258,14 @@ class MedalTable(Listing[Entry]):
         return [clean_line(file, LONGEST_NAME) for file in files]
 
     def _note_name(self, row: MedalRow) -> None:
-        files = self._files.setdefault(_whose(row), set())
+        name = _whose(row)
+        files = self._files.setdefault(name, set())
         if row.file not in files:
             files.add(row.file)
+            shown = name
+            if name not in self._agents and len(files) > 1:
+                shown = clean_line(row.file, LONGEST_NAME)
+            self.agent_width = max(self.agent_width, cell_len(shown))
             self._told_apart = {}
 
     def add(self, row: MedalRow) -> None:
@@ -286,7 +297,7 @@ class MedalTable(Listing[Entry]):
         super().fill(items)
         self._answer = None
         self._agents = {entry.row.agent for entry in self.items}
-        self._files = {}
+        self._files, self.agent_width = {}, 0
         for entry in self.items:
             self._note_name(entry.row)
         self._places = {

@@ -44,7 +44,7 @@ from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import Entry, MedalTable, medal_cell, next_medal
 from bioeval_tui.tui.review_view import with_mark
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint
-from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting
+from bioeval_tui.tui.shared.list_table import Column, ListTable
 from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.sorted_table import SortedTable
 from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel
@@ -93,6 +93,26 @@ class Submissions(SortedTable[Entry]):
     def _tell(self, sentence: str) -> None:
         self.app.notify(sentence, severity="warning", markup=False)
 
+    # Columns
+
+    def fitting(self, width: int) -> list[Column]:
+        """Return the columns that fit; agents have the room that the next medal does not need."""
+        columns = super().fitting(width)
+        names = [column.name for column in columns]
+        if "next medal" in names:
+            agent, medal = names.index("agent"), names.index("next medal")
+            spare = columns[medal].width - medals_view.NEXT_WIDTH
+            more = min(spare, self.listing.agent_width - columns[agent].width)
+            if more > 0:
+                columns[agent] = columns[agent]._replace(width=columns[agent].width + more)
+                columns[medal] = columns[medal]._replace(width=columns[medal].width - more)
+        return columns
+
+    @property
+    def _agent_room(self) -> int:
+        columns = self.fitting(self._head.size.width - 1)
+        return next(column.width for column in columns if column.name == "agent")
+
     # Rows
 
     def clear(self) -> None:
@@ -125,9 +145,7 @@ class Submissions(SortedTable[Entry]):
     def _cells(self, entry: Entry, width: int) -> Mapping[str, Cell]:
         row = entry.row
         cells = medals_view.row_cells(row)
-        cells["agent"] = cells["agent"]._replace(
-            text=self.listing.whose(row, medals_view.AGENT_WIDTH)
-        )
+        cells["agent"] = cells["agent"]._replace(text=self.listing.whose(row, self._agent_room))
         if cell_len(row.task_id) > width:
             # Its own name says more than its domain.
             name = row.task_id.rpartition("/")[2]
@@ -331,14 +349,14 @@ GROUP_COLUMNS: tuple[Column, ...] = (
     Column("● gold", 7, True),
     Column("◐ silver", 9, True),
     Column("◔ bronze", 9, True),
-    Column("– none", 7, True, 2),
-    Column("invalid", 8, True, 1),
-    Column("not graded", 11, True, 4),
-    Column("> median", 9, True, 3),
+    Column("– none", 7, True, 4),
+    Column("invalid", 8, True, 3),
+    Column("not graded", 11, True, 6),
+    Column("> median", 9, True, 5),
     Column("pctl valid", 10, True),
     Column("pctl all", 8, True),
-    Column("any medal", 14, True, 5),
-    Column("rank", 10, False, 6),
+    Column("any medal", len("100.0 % [73.5, 100.0]"), True, 2),
+    Column("rank", len("10–12"), False, 1),
 )
 MIN_NAME = 14
 
@@ -519,7 +537,7 @@ class Agents(ListTable):
     def draw(self, submissions: Sequence[Entry]) -> None:
         """Draw the totals of these submissions."""
         self._groups, self._submissions = groups(submissions), submissions
-        self.show(len(self._groups), self._cells, Sorting(-1))
+        self.show(len(self._groups), self._cells, None)
         self._chosen_ones.refresh()
 
     @on(RowList.Highlighted)

@@ -296,7 +296,7 @@ class TableHead(Widget):
     def __init__(self, table: ListTable) -> None:
         super().__init__()
         self._table = table
-        self._sorting = Sorting(0)
+        self._sorting: Sorting | None = Sorting(0)
 
     @property
     def _fitting(self) -> list[Column]:
@@ -307,21 +307,23 @@ class TableHead(Widget):
         """Say so."""
         self.post_message(self.Laid())
 
-    def show(self, sorting: Sorting) -> None:
-        """Mark the column that is sorted by."""
+    def show(self, sorting: Sorting | None) -> None:
+        """Mark the column that is sorted by, if the rows are sorted by one."""
         if sorting != self._sorting:
             self._sorting = sorting
             self.refresh()
 
     def render(self) -> Content:
         """Draw the names."""
+        columns = self._fitting
+        names = {each.name: Cell(each.name, "quiet") for each in columns}
+        if self._sorting is None:
+            return row_line(columns, names)
         chosen, sign = (
             self._table.columns[self._sorting.column].name,
             "▴" if self._sorting.reverse else "▾",
         )
-        columns = self._fitting
         full = any(each.name == chosen and cell_len(chosen) >= each.width for each in columns)
-        names = {each.name: Cell(each.name, "quiet") for each in columns}
         names |= {chosen: Cell(chosen if full else chosen + sign, "strong")}
         line, end = row_line(columns, names), -1
         for column in columns:
@@ -384,10 +386,13 @@ class ListTable(Vertical):
         self,
         count: int,
         cells: CellsOf,
-        sorting: Sorting,
+        sorting: Sorting | None,
         lines: Heights | Callable[[int], Heights] = 1,
     ) -> None:
-        """Show `count` rows; if they have several `lines`, names that are too long go on below."""
+        """Show `count` rows; if they have several `lines`, names that are too long go on below.
+
+        `sorting` is None if no column says their order.
+        """
 
         def painter(index: int, width: int) -> Content:
             columns = self.fitting(width)
