@@ -288,6 +288,36 @@ def first_agents(entries: Iterable[AgentEntry]) -> tuple[str, ...]:
     return tuple(agent for agent, rank in ranks.items() if rank.best == 1)
 
 
+def means_on_shared_tasks(entries: Iterable[AgentEntry]) -> tuple[tuple[str, float], ...]:
+    """Return each agent's mean percentile on the tasks that all agents with percentiles have, the
+    highest first; empty without such a task.
+
+    Those that were not graded count as 0.
+    """
+    entries = list(entries)
+    if not percentiles_known(entries):
+        return ()
+    by_agent = grouped((entry.agent, entry) for entry in entries)
+    percentiles = {
+        agent: _percentiles(grouped((entry.task_id, entry) for entry in own), others_as_zero=True)
+        for agent, own in by_agent.items()
+    }
+    ranked = {agent: values for agent, values in percentiles.items() if values}
+    shared = set.intersection(*map(set, ranked.values())) if ranked else set()
+    if not shared:
+        return ()
+    means = {
+        agent: average(average(values[task]) for task in sorted(shared))
+        for agent, values in ranked.items()
+    }
+
+    def mean_order(agent: str) -> tuple[float, bool, str]:
+        # As in the table: of equal means, an agent with a valid submission comes first.
+        return -means[agent], not any(entry.graded for entry in by_agent[agent]), agent
+
+    return tuple((agent, means[agent]) for agent in sorted(means, key=mean_order))
+
+
 def percentiles_known(entries: Iterable[AgentEntry]) -> bool:
     """Return whether percentiles mean anything: not if no valid submission has one, as in reports
     of MLE-bench.

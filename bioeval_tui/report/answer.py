@@ -28,7 +28,7 @@ from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.run_options import flags_to_repeat, sample_of, tupled
 from bioeval_tui.record.score import contributions
 from bioeval_tui.report import findings as of, rows, sentences
-from bioeval_tui.report.agents import entries_of, first_agents, ranks_basis
+from bioeval_tui.report.agents import entries_of, first_agents, means_on_shared_tasks, ranks_basis
 from bioeval_tui.report.answer_labels import LABELS, NEXT
 from bioeval_tui.report.arranged import facts_kept_by, tools_made_fail
 from bioeval_tui.report.findings import ConclusionFinding, Finding, Outcome
@@ -387,6 +387,7 @@ def answer_medals(
         tally.partial,
         ranks_basis(entries) if len(agents) > 1 else None,
         first_agents(entries),
+        means_on_shared_tasks(entries) if len(agents) > 1 else (),
     )
     invalid = next((one for one in reports if not one.valid_submission), None)
     steps: list[of.Step] = []

@@ -926,6 +926,7 @@ class MedalCounts(ConclusionFinding):
     is the mean percentile (0 to 100) of those that `over` names, empty if they are all the valid
     ones; `with_zeros` counts the `others` as 0. `basis` is what ranks of agents rest on; None with
     one agent, or none that is known. `first` are the agents that may rank first, if any are ranked.
+    `means` are the agents' mean percentiles on the tasks that all of them have, the highest first.
     """
 
     counts: tuple[tuple[str, int], ...]
@@ -942,6 +943,7 @@ class MedalCounts(ConclusionFinding):
     partial: int
     basis: AgentRanksBasis | None
     first: tuple[str, ...] = ()
+    means: tuple[tuple[str, float], ...] = ()
 
     @property
     def outcome(self) -> Outcome:

@@ -761,6 +761,11 @@ def _medal_counts(finding: of.MedalCounts) -> str:
     enough, basis = _medals_basis(finding)
     if beware:
         return f"no: {'; '.join((*beware, basis))}"
+    if finding.basis is not None and len(finding.first) > 1:
+        names = [clean_line(name, 20) for name in finding.first[:2]]
+        either = _listed_with_more(names, len(finding.first))
+        tasks = plural(finding.basis.shared, "shared task")
+        return f"no: {either} may each rank first, with 95 % confidence on {tasks}"
     if enough:
         return f"yes: {basis}"
     if finding.basis is not None:
@@ -989,19 +994,26 @@ def _write_medal_counts(finding: of.MedalCounts) -> str:
 
 
 def _first_agents(finding: of.MedalCounts) -> str:
-    """Return which agent ranks first, and of how many, or that it cannot be told; empty without
-    ranks.
+    """Return which agent ranks first, or where that cannot be told, which has the highest mean
+    percentile; empty without percentiles of several agents on the same tasks.
     """
-    if finding.basis is None or not finding.first:
+    if finding.basis is None:
         return ""
-    agents = finding.basis.agents - len(finding.basis.unranked)
-    shown = [clean_line(name, 60) for name in finding.first[:LISTED]]
+    agents = plural(finding.basis.agents - len(finding.basis.unranked), "agent")
     if len(finding.first) == 1:
-        return f"{shown[0]} ranks first of {agents:,} agents"
-    if len(finding.first) == agents:
-        return f"which of {agents:,} agents ranks first cannot be told"
-    names = _listed_with_more(shown, len(finding.first))
-    return f"which of {names} ranks first of {agents:,} agents cannot be told"
+        return f"{clean_line(finding.first[0], 60)} ranks first of {agents}"
+    if len(finding.means) < 2:
+        return ""
+    highest = number1(finding.means[0][1])
+    leaders = [clean_line(name, 60) for name, mean in finding.means if number1(mean) == highest]
+    names = _listed_with_more(leaders[:LISTED], len(leaders))
+    lead = "leads" if len(leaders) == 1 else "lead"
+    tasks = plural(finding.basis.shared, "shared task")
+    text = f"{names} {lead} {agents} on {tasks}: mean percentile {highest}"
+    if following := finding.means[len(leaders) :]:
+        name, mean = following[0]
+        text += f", then {clean_line(name, 60)} {number1(mean)}"
+    return text
 
 
 def _average(finding: of.MedalCounts) -> str:

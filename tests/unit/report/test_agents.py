@@ -8,7 +8,13 @@ import random
 
 import pytest
 
-from bioeval_tui.report.agents import AgentEntry, AgentStanding, first_agents, standings
+from bioeval_tui.report.agents import (
+    AgentEntry,
+    AgentStanding,
+    first_agents,
+    means_on_shared_tasks,
+    standings,
+)
 from bioeval_tui.report.formats.medal_pages import agent_rows
 from bioeval_tui.report.sentences import rank_words
 
@@ -64,6 +70,17 @@ def test_who_ranks_first_is_who_may_by_the_intervals_of_ranks() -> None:
     assert set(first_agents(drawn({"one": 50, "other": 50, "low": 5}, 30))) == {"one", "other"}
     assert first_agents(drawn({"low": 40, "high": 60}, 9)) == ()
     assert first_agents(drawn({"alone": 40}, 40)) == ()
+
+
+def test_agents_are_compared_by_the_tasks_that_all_of_them_have() -> None:
+    def entry(agent: str, task: str, percentile: float | None) -> AgentEntry:
+        return AgentEntry(agent, task, percentile, False, graded=percentile is not None)
+
+    entries = [entry("ada", "easy", 99.0), entry("ada", "hard", 40.0), entry("bob", "hard", 60.0)]
+    assert means_on_shared_tasks(entries) == (("bob", 60.0), ("ada", 40.0))
+    entries.append(entry("eve", "hard", None))
+    assert means_on_shared_tasks(entries)[-1] == ("eve", 0.0), "invalid, which counts as 0"
+    assert means_on_shared_tasks([entry("ada", "easy", 99.0), entry("bob", "hard", 60.0)]) == ()
 
 
 def test_with_few_tasks_no_rank_is_claimed() -> None:

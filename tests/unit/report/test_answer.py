@@ -611,7 +611,10 @@ def test_a_medal_table_has_an_answer() -> None:
     failed = NotGraded("breast-cancer", "c.csv", "grader ran longer than 60 s", agent="a")
     found = answer_medals([graded(extra=ReportExtra(agent="a")), none, bad, failed])
     assert found.outcome == "medal"
-    assert found.what.startswith("1 silver, 1 no medal, 1 invalid, 1 not graded of 4;")
+    assert found.what.startswith(
+        "a leads 2 agents on 1 shared task: mean percentile 6.0, then b 0.0; 1 silver, 1 no medal,"
+        " 1 invalid, 1 not graded of 4;"
+    )
     assert (
         found.sure
         == "no: who is better cannot be told: ranks need 10 tasks that all agents have; there is 1"

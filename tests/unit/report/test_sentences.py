@@ -306,12 +306,13 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (replace(ALONE, basis=of.AgentRanksBasis(10, 10, ("eve",), 4), first=("ada",)),
      "ada ranks first of 3 agents; 1 no medal of 1 submission; percentile unknown for all 1 "
      "valid."),
-    (replace(ALONE, basis=of.AgentRanksBasis(10, 10, (), 3), first=("ada", "bob")),
-     "which of ada and bob ranks first of 3 agents cannot be told; 1 no medal of 1 submission; "
-     "percentile unknown for all 1 valid."),
-    (replace(ALONE, basis=of.AgentRanksBasis(10, 10, (), 2), first=("ada", "bob")),
-     "which of 2 agents ranks first cannot be told; 1 no medal of 1 submission; percentile unknown "
-     "for all 1 valid."),
+    (replace(ALONE, basis=of.AgentRanksBasis(10, 10, ("eve",), 4), first=("ada", "bob"),
+             means=(("bob", 71.5), ("ada", 60.0), ("max", 3.0))),
+     "bob leads 3 agents on 10 shared tasks: mean percentile 71.5, then ada 60.0; 1 no medal of 1 "
+     "submission; percentile unknown for all 1 valid."),
+    (replace(ALONE, basis=of.AgentRanksBasis(1, 10, (), 2), means=(("ada", 71.54), ("bob", 71.5))),
+     "ada and bob lead 2 agents on 1 shared task: mean percentile 71.5; 1 no medal of 1 "
+     "submission; percentile unknown for all 1 valid."),
     (ALONE, "1 no medal of 1 submission; percentile unknown for all 1 valid."),
     (replace(ALONE, counts=(), submissions=0, over=""), "Nothing is graded."),
     (of.WithoutScore("invalid", "t", "ada", "7 ids are missing"),
@@ -842,6 +843,9 @@ SURE: list[tuple[ConclusionFinding, str]] = [
      "no: 1 score over a part of the rows; ranks need 10 tasks that all agents have; there are 3"),
     (replace(COUNTS, doubtful=0, partial=0), "no: who is better cannot be told: ranks need 10 "
      "tasks that all agents have; there are 3"),
+    (replace(COUNTS, doubtful=0, partial=0, basis=of.AgentRanksBasis(40, 10, (), 3),
+             first=("ada", "bob")),
+     "no: ada and bob may each rank first, with 95 % confidence on 40 shared tasks"),
     (ALONE, "no: 1 task: too few for an interval of the share of medals, which needs 10"),
     (replace(COUNTS, doubtful=0, partial=0, basis=of.AgentRanksBasis(40, 10, (), 2)),
      "yes: ranks on 40 tasks that all agents have, with 95 % confidence in all of them together"),
