@@ -107,10 +107,10 @@ class WatchedRun(FollowedRun):
 PLACES = ("runs", "live")
 CLOSED = frozenset(
     {
-        "accept", "again", "cancel", "cancel_all", "delete", "edit", "export", "fault", "give_back",
-        "grade", "medals",
-        "note", "override", "pause", "picture", "prepare", "report", "resume", "run", "step",
-        "take_over", "to_file", "undo", "validate",
+        "accept", "again", "cancel", "cancel_all", "delete", "edit", "export", "fault", "give",
+        "give_back", "grade", "medals",
+        "note", "override", "pause", "picture", "prepare", "report", "resume", "run", "score",
+        "step", "take_over", "to_file", "undo", "validate",
     }
 )  # fmt: skip
 """Actions that are disabled in a read-only session."""

@@ -408,7 +408,8 @@ class ReviewScreen(RefreshedScreen):
             notes.append(Cell("blind", "warn"))
         if self.only_to_do:
             notes.append(Cell(f"{len(self.shown)} to do", "warn"))
-        self.title_bar.say(path, notes, Cell(f"as {self.me}", "quiet"))
+        as_whom = f"as {self.me}" if self.me else ""  # read-only: nobody reviews
+        self.title_bar.say(path, notes, Cell(as_whom, "quiet"))
         self.show_trouble(failure)
         self.show_notice(self._notice())
 

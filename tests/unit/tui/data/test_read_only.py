@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from textual.actions import parse
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
@@ -22,6 +23,7 @@ from bioeval_tui.tui.data.job_list import JobList
 from bioeval_tui.tui.data.reviews import ReviewDesk
 from bioeval_tui.tui.data.run_list import RunList
 from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.keys import table
 from bioeval_tui.tui.read_only import REFUSED, ReadOnlyApp, ReadOnlyServices
 from bioeval_tui.tui.review_items import ReviewSource
 from bioeval_tui.tui.runs.runs_view import preview
@@ -145,3 +147,30 @@ async def test_in_read_only_mode_keys_that_change_something_are_hidden(
         await app.run_action("app.picture")
         assert app.current_mode == "runs"
     assert files(tmp_path) == before
+
+
+READS_IN_REVIEW = {"blind", "seeing", "to_do", "everything", "pane", "back"}
+"""What the keys of the review screen do that changes no score."""
+
+
+@pytest.mark.parametrize("blind", [True, False])
+async def test_in_read_only_mode_no_key_of_a_review_gives_a_score(
+    services: AppServices, tmp_path: Path, blind: bool
+) -> None:
+    services.preferences.keep("review.blind", blind)
+    app = ReadOnlyApp(services, "runs", on_quit="leave", pictures=tmp_path, clock=lambda: 0.0)
+    gives = {parse(key.action)[1] for key in table() if key.where == "review"} - READS_IN_REVIEW
+    assert {"accept", "give", "score", "fault"} <= gives
+    async with app.run_test(size=(140, 40)) as pilot:
+        for _ in range(6):
+            await pilot.pause()
+        await pilot.press("v")
+        for _ in range(6):
+            await pilot.pause()
+        offered = {
+            parse(one.binding.action)[1]
+            for one in app.screen.active_bindings.values()
+            if one.enabled
+        }
+        assert "pane" in offered, "the review is shown"
+        assert not offered & gives
