@@ -558,8 +558,8 @@ def checked_score(raw: Any) -> tuple[float | None, str | None]:
         return (
             None,
             (
-                "the score is NaN: the metric is undefined for these predictions (constant values,"
-                " one class)"
+                "the score is NaN: the metric is undefined for these predictions, as it may be for"
+                " constant values, one class, or values out of its range"
             ),
         )
     if math.isinf(score):

@@ -107,13 +107,18 @@ class Task:
         return clean(path.read_text(encoding="utf-8", errors="replace"))
 
     @property
+    def has_preparer(self) -> bool:
+        """Whether the task says how its data is prepared; otherwise, it is put there by hand."""
+        return self.preparer is not None or (self.folder / "prepare.py").is_file()
+
+    @property
     def preparer_reference(self) -> str:
         """The preparer as `module:function`.
 
         Raises:
             InputError: the task has none.
         """
-        if self.preparer is None and not (self.folder / "prepare.py").is_file():
+        if not self.has_preparer:
             raise InputError(
                 f"task {self.id} cannot be prepared, because it has no prepare.py in {self.folder}"
             )
@@ -160,9 +165,11 @@ class Task:
         except PermissionError:  # a task's private folder may be closed to who takes part
             return f"task {self.id} cannot be graded: you may not open its answers ({self.answers})"
         if not has_answers:
+            todo = f"run `{self.prepare_command}`"
+            if not self.has_preparer:
+                todo = "it has no prepare.py, so put them there"
             return (
-                f"task {self.id} is not prepared: its answers are missing ({self.answers}); "
-                f"run `{self.prepare_command}`"
+                f"task {self.id} is not prepared: its answers are missing ({self.answers}); {todo}"
             )
         try:
             self.board_in_use()
@@ -189,7 +196,7 @@ class Task:
             published is None or _has_entries(self.leaderboard)
         ):
             if not self.leaderboard.is_file():
-                raise InputError(f"the leaderboard of {self.id} is missing: {self.leaderboard}")
+                raise InputError(no_leaderboard(self.id, self.leaderboard))
             return self.leaderboard
         if published is None:
             raise InputError(f"this program has no published leaderboard of {self.id}")
@@ -261,12 +268,12 @@ class TaskEntry:
 
     @property
     def config_id(self) -> str | None:
-        """The id that `config.yaml` gives, which may be another task's; None if the config is
-        broken.
+        """The id that `config.yaml` gives, which may be another task's, or else the folder's; None
+        if the config is broken.
         """
         if self.problem is not None:
             return None
-        return str(self.task.config.get("id"))
+        return str(self.task.config.get("id") or self.id)
 
     @property
     def problem(self) -> Problem | None:
@@ -288,6 +295,14 @@ class TaskEntry:
         if isinstance(self._loaded, Task):
             return self._loaded
         raise self._loaded
+
+
+def no_leaderboard(task_id: str, path: Path) -> str:
+    """Return why a task without a leaderboard cannot be graded, and what it needs."""
+    return (
+        f"the leaderboard of {task_id} is missing: {path}; write it, a CSV file with a column"
+        " `score`, or name another with --leaderboard"
+    )
 
 
 def _read_entries(path: Path) -> list[BoardEntry]:
@@ -346,27 +361,28 @@ def _read_yaml(entry: TaskEntry) -> dict[str, Any]:
 
 
 def _section(
-    entry: TaskEntry, config: Mapping[str, Any], key: str, *, required: bool
+    entry: TaskEntry, config: Mapping[str, Any], key: str, needs: str = ""
 ) -> dict[str, Any]:
+    """Return a mapping of the config; empty without one that is not needed."""
     value = config.get(key)
-    if value is None and not required:
+    if value is None and not needs:
         return {}
     if not isinstance(value, dict):
-        what = "is missing" if value is None else "must be a mapping"
+        what = f"is missing: it needs {needs}" if value is None else "must be a mapping"
         raise _fail(entry, f"`{key}` {what}", key=key)
     return value
 
 
 def _build(entry: TaskEntry) -> Task:
     config = _read_yaml(entry)
-    dataset = _section(entry, config, "dataset", required=True)
-    grader = _section(entry, config, "grader", required=True)
-    board = _section(entry, config, "leaderboard", required=False)
+    dataset = _section(entry, config, "dataset", "`answers` and `sample_submission`")
+    grader = _section(entry, config, "grader", "`name` and `metric` or `grade_fn`")
+    board = _section(entry, config, "leaderboard")
     folder = entry.config_path.parent
     warnings = []
     # 80 published configs name another task: its id, answers or code. The folder is what users see
     # and prepare.
-    config_id = config.get("id")
+    config_id = config.get("id") or entry.id
     if config_id != entry.id:
         other_id = clean_line(str(config_id), 100)
         warnings.append(f"config.yaml says id `{other_id}`; the folder's id `{entry.id}` is used")
@@ -380,8 +396,12 @@ def _build(entry: TaskEntry) -> Task:
     for key in ("answers", "sample_submission", "gold_submission"):
         value = dataset.get(key, dataset.get("answers") if key == "gold_submission" else None)
         if not isinstance(value, str):
+            part = "public" if key == "sample_submission" else "private"
+            such_as = f"{entry.id}/prepared/{part}/{key}.csv"
             raise _fail(
-                entry, f"`dataset.{key}` must be a path below the data folder", key=f"dataset.{key}"
+                entry,
+                f"`dataset.{key}` must be a path below the data folder, such as {such_as}",
+                key=f"dataset.{key}",
             )
         paths[key] = _data_path(entry, value, str(config_id))
     try:

@@ -185,6 +185,27 @@ def test_a_misspelt_task_suggests_the_nearest_only(tasks, run: Any) -> None:
     assert "✗" not in table
 
 
+PAGE = Path(__file__).parents[3] / "docs" / "grading.md"
+
+
+def test_a_task_of_ones_own_is_graded_as_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = PAGE.read_text(encoding="utf-8").partition("### Your own task")[2].partition("\n### ")[0]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "own"))
+    for file, text in re.findall(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```", page, re.DOTALL):
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        Path(file).write_text(text, encoding="utf-8")
+    Path("submission.csv").write_text("id,seizure\np1,0.9\np2,0.8\np3,0.7\np4,0.1\n")
+    check, grade = re.findall(r"^bioeval-tui (.*)$", page, re.MULTILINE)
+    checked = call(*check.split(), "--json")
+    (own,) = [one for one in json.loads(checked.stdout) if one["task_id"] == "neuro/seizure"]
+    assert (own["problem"], own["warnings"]) == (None, [])
+    result = call(*grade.split())
+    assert "WHAT  No medal on neuro/seizure: roc_auc 0.75, place 2 of 3" in result.stdout
+
+
 def test_validate_reports_every_finding(tasks, run: Any) -> None:
     task = tasks.add()
     good = run("validate", tasks.submit("id,y\na,1\nb,2\nc,3\n"), task)

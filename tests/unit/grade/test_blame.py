@@ -222,6 +222,8 @@ def test_the_suggested_prepare_command_works_as_printed(
 ) -> None:
     task = tasks.registry.get_task(tasks.add())
     task.answers.unlink()
+    assert str(task.why_not_prepared()).endswith("; it has no prepare.py, so put them there")
+    (task.folder / "prepare.py").touch()
     options = f"--tasks-dir {tasks.root.resolve()} --data-dir {tasks.data}"
     assert f"`bioeval-tui tasks prepare lab/numbers {options}`" in str(task.why_not_prepared())
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
@@ -263,7 +265,8 @@ def test_a_prepared_task_without_a_leaderboard_is_told(tasks) -> None:
     board.unlink()
     (found,) = [row for row in checked(tasks) if row["warnings"]]
     assert found["task_id"] == task_id
-    assert found["warnings"] == [f"the leaderboard of {task_id} is missing: {board}"]
+    (warning,) = found["warnings"]
+    assert warning.startswith(f"the leaderboard of {task_id} is missing: {board}; write it")
     tasks.registry.get_task(task_id).answers.unlink()
     assert not any(row["warnings"] for row in checked(tasks))
 

@@ -48,14 +48,14 @@ def test_a_config_that_would_end_the_process_is_listed_and_hides_no_other(tasks)
     ("config", "what"),
     [
         ("- a list\n", "must be a mapping"),
-        ("id: x\n", "`dataset` is missing"),
+        ("id: x\n", "`dataset` is missing: it needs `answers` and `sample_submission`"),
         ("dataset: {answers: a, sample_submission: b}\n", "`grader` is missing"),
         (
             (
                 "dataset: {answers: 3, sample_submission: b}\ngrader: {name: x, metric: mse,"
                 " target: y}\n"
             ),
-            "dataset.answers",
+            "below the data folder, such as lab/task/prepared/private/answers.csv",
         ),
         (
             "dataset: {answers: a, sample_submission: b}\ngrader: {name: x}\n",
@@ -100,6 +100,16 @@ def test_each_mistake_in_a_config_has_its_sentence(tmp_path: Path, config: str, 
     problem = Registry([tmp_path], tmp_path).entry("lab/task").problem
     assert problem is not None
     assert what in str(problem)
+
+
+def test_a_config_without_an_id_has_that_of_its_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "lab" / "task"
+    folder.mkdir(parents=True)
+    (folder / "config.yaml").write_text(
+        "dataset: {answers: a, sample_submission: b}\ngrader: {metric: mse, id: id, target: y}\n"
+    )
+    entry = Registry([tmp_path], tmp_path).entry("lab/task")
+    assert (entry.config_id, entry.task.warnings) == ("lab/task", ())
 
 
 def test_the_shipped_tasks_are_always_available(tmp_path: Path) -> None:
