@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal, NotRequired
@@ -12,6 +13,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.base.terminal import print_json, say
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.cli.grade import grader_pool, say_progress, task_registry
 from bioeval_tui.cli.options import BOARD, JSON, JSON_LIST, TASK, WHERE
 from bioeval_tui.grade import prepare_task
@@ -19,6 +21,7 @@ from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB
 from bioeval_tui.grade.printing import tasks as printed
 from bioeval_tui.grade.printing.progress import long_work
 from bioeval_tui.grade.tasks.split import PARTS, split_task
+from bioeval_tui.grade.tasks.task import TaskEntry
 
 
 class PrintedAnswersPart(TypedDict):
@@ -65,12 +68,27 @@ def tasks() -> None:
 def tasks_list(as_json: bool, **options: Any) -> int:
     """List all tasks, broken ones with file and line."""
     filters = ("domain", "task_type", "difficulty", "prepared", "medals")
-    entries = task_registry(options).select(**{name: options[name] for name in filters})
+    known = task_registry(options)
+    entries = known.select(**{name: options[name] for name in filters})
     if as_json:
         print_json([printed.task_row(entry) for entry in entries])
     else:
         printed.task_table(entries)
+    if not entries:
+        _say_values(known.select(), options)
     return ExitCode.OK
+
+
+def _say_values(entries: Sequence[TaskEntry], options: Mapping[str, Any]) -> None:
+    """Say of each filter that no task passes which values there are."""
+    for name, word in (("domain", "domain"), ("task_type", "type"), ("difficulty", "difficulty")):
+        values = {getattr(one.task, name) for one in entries if one.problem is None} - {None}
+        if options[name] is not None and options[name] not in values:
+            there = ", ".join(sorted(values))
+            say(
+                f"no task has the {word} `{clean_line(options[name], 60)}`; there are {there}",
+                err=True,
+            )
 
 
 @tasks.command("show", epilog="\b\nExample:\n  bioeval-tui tasks show oncology/breast-cancer")

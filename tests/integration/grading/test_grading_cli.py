@@ -313,6 +313,13 @@ def test_tasks_can_be_listed_shown_and_checked(tasks, run: Any) -> None:
     assert "config.yaml:1:5" in problems["lab/broken"]
 
 
+def test_a_filter_that_no_task_passes_says_which_values_there_are(tasks, run: Any) -> None:
+    tasks.add(config={"domain": "neurology"})
+    result = run("tasks", "list", "--domain", "cancer", "--type", "regression")
+    assert "no task has the domain `cancer`; there are drug_discovery, neurology" in result.stderr
+    assert "has the type" not in result.stderr
+
+
 def test_medals_prints_a_table_without_a_terminal(tasks, run: Any, tmp_path: Path) -> None:
     task = tasks.add()
     tasks.submit("id,y\na,1\nb,2\nc,3\n", "2025_run-group_tidy/s.csv")
