@@ -116,7 +116,7 @@ def medals_html(
 def medals_markdown(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
-    """Return a heading, the answer, a table and, for several agents, their comparison."""
+    """Return a heading, the answer, for several agents their comparison, and a table."""
     reviews = reviews or [""] * len(reports)
     rows = []
     for report, review in zip(reports, reviews, strict=True):
@@ -144,12 +144,13 @@ def medals_markdown(
     if any(reviews):
         head.append("reviewed")
     answer = answer_lines(answer_medals([*reports, *not_graded]).lines)
-    lines = ["# Medals", "", *answer, "", *table(head, rows), ""]
+    lines = ["# Medals", "", *answer, ""]
     agents = _agents(reports, not_graded)
     if agents is not None:
         cells = [[escape(cell) for cell in row] for row in agent_rows(agents)]
         lines += ["## Agents", "", *table(AGENT_COLUMNS, cells), "", f"{AGENTS_NOTE}.", ""]
-    return "\n".join(lines)
+        lines += ["## Submissions", ""]
+    return "\n".join([*lines, *table(head, rows), ""])
 
 
 def _agent_title(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> str:

@@ -56,6 +56,13 @@ def test_the_summary_counts_medals_and_gives_the_mean_with_invalid_ones_as_0() -
     assert "Nothing is graded." in medals_of("md", [])
 
 
+@pytest.mark.parametrize("kind", ["html", "md"])
+def test_several_agents_are_compared_before_the_rows_of_all(kind: str) -> None:
+    page = medals_of(kind, [*REPORTS, report(0.5, agent="hasty")])
+    assert 0 < page.index("Agents") < page.index("Submissions")
+    assert "Agents" not in medals_of(kind, REPORTS)
+
+
 def test_every_format_shows_medal_score_and_missing_submissions() -> None:
     texts: dict[str, str | bytes] = {
         kind: medals_of(kind, REPORTS) for kind in ("html", "md", "csv", "json")
