@@ -196,6 +196,9 @@ class Benchmarks:
             report = replace(report, extra=replace(report.extra or ReportExtra(), agent=row.agent))
         folder, submission = None, ""
         if writes and row.folder is not None and not masking():
+            # It takes the place of one with an interval, in every table that reads the folder.
+            for _, sure in self._grading.uncertainties([report]):
+                report = replace(report, uncertainty=sure)
             folder, submission = row.folder, submission_key(report)
             stem = f"{at:%Y-%m-%dT%H-%M-%S}-GMT"
             document = json.dumps(aggregate_reports([report]), ensure_ascii=False, indent=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from itertools import count
 from pathlib import Path
@@ -154,4 +155,5 @@ async def test_a_mended_file_is_graded_again_and_stays_so(tmp_path: Path) -> Non
     services.close()
     shown = call("medals", out, "--table")
     assert "1 silver of 1 submission;" in shown.stdout
+    assert re.search(r" silver +0\.99153  0\.\d+ to 0\.\d+ ", shown.stdout), "with its interval"
     assert "1 other grading of the same submissions is left out" in shown.stderr
