@@ -126,7 +126,7 @@ def medals(
     loaded = [replace(report, task_id=masked(report.task_id)) for report in read]
     read_failed = shown(list(found.not_graded))
     failed = [replace(item, task_id=masked(item.task_id)) for item in read_failed]
-    for words in (found.superseded_words, found.unread_words):
+    for words in (found.awaited_words, found.superseded_words, found.unread_words):
         if words:
             say(masked(words), err=True)
     if kind is not None or output is not None:

@@ -88,12 +88,14 @@ class Loaded:
     """The results that count of graded submissions, one for each.
 
     `unread` says of each file that it cannot be read, and why. `superseded` is the number of
-    results left out because the submission was graded again.
+    results left out because the submission was graded again. `awaited` is how many submissions of
+    unfinished batches have no result yet.
     """
 
     results: tuple[Graded, ...]
     unread: tuple[str, ...] = ()
     superseded: int = 0
+    awaited: int = 0
 
     @cached_property
     def reports(self) -> tuple[TaskReport, ...]:
@@ -126,6 +128,18 @@ class Loaded:
             "other gradings of the same submissions are",
         )
         return f"{others} left out: each counts once, by its newest grading"
+
+    @property
+    def awaited_words(self) -> str:
+        """Such as `14 submissions of an unfinished batch have no result yet: …`; empty if none."""
+        if not self.awaited:
+            return ""
+        have = plural(
+            self.awaited,
+            "submission of an unfinished batch has",
+            "submissions of an unfinished batch have",
+        )
+        return f"{have} no result yet: the same `grade` with --resume goes on"
 
 
 def load_reports(path: Path) -> list[TaskReport]:
@@ -176,17 +190,20 @@ def read_outcomes(paths: Sequence[Path], more: Sequence[Graded] = ()) -> Loaded:
         if not inside:
             raise InputError(f"no grading reports in {clean_line(str(path), 300)}")
         files |= dict.fromkeys(inside)
-    waiting = list(files)
+    waiting, awaited = list(files), 0
     for file in waiting:
         try:
-            found += _name_agents(list(_results(file)), file)
+            results = _name_agents(list(_results(file)), file)
+            found += results
+            if file.name.endswith(JOURNAL):
+                awaited += max(0, _planned(file) - len(results))
         except InputError as error:
             unread.append(str(error))
             if file.name.endswith(REPORT):
                 alone = file.with_name(file.name.removesuffix(REPORT) + INDIVIDUAL)
                 waiting += sorted(one for one in alone.glob("*.json") if one not in files)
     counted = newest(found)
-    return Loaded(tuple(counted), tuple(unread), len(found) - len(counted))
+    return Loaded(tuple(counted), tuple(unread), len(found) - len(counted), awaited)
 
 
 def graded_now(outcomes: Iterable[tuple[Submission, Outcome]]) -> list[Graded]:
@@ -366,6 +383,17 @@ def _journal(path: Path, text: str) -> Iterator[tuple[TaskReport | NotGraded, st
         report = outcome.get("report") or outcome.get("invalid", {}).get("report")
         if report:
             yield _read(TaskReport, report, path), ""
+
+
+def _planned(journal: Path) -> int:
+    """Return how many submissions the batch of a journal has; 0 if it does not say so."""
+    with journal.open(encoding="utf-8", errors="replace") as file:
+        first = file.readline(1000)
+    with contextlib.suppress(ValueError):
+        match json.loads(first):
+            case {"count": int(count)}:
+                return count
+    return 0
 
 
 def _read(kind: type[_Loadable], data: Any, path: Path) -> _Loadable:

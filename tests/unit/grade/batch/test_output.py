@@ -18,7 +18,7 @@ from bioeval_tui.grade.batch.feeding import BatchItem, Result
 from bioeval_tui.grade.batch.run import InProcess, grade_batch
 from bioeval_tui.grade.score_numbers import exact_percentile
 from bioeval_tui.grade.tally import Tally
-from bioeval_tui.grading import TaskReport, aggregate_reports, load_reports
+from bioeval_tui.grading import TaskReport, aggregate_reports, load_outcomes, load_reports
 from bioeval_tui.report.agents import agent_entry, mean_percentile
 from bioeval_tui.report.answer import answer_medals
 
@@ -163,12 +163,16 @@ def test_a_journal_cut_in_mid_line_loses_only_that_line(
     with pytest.raises(KeyboardInterrupt):
         grade_batch(listed, out, Breaks(tasks, after=4))
     journal = next(out.glob("*_grading.jsonl"))
+    loaded = load_outcomes(out)
+    assert loaded.awaited == 11 - len(loaded.results) > 0
+    assert "of an unfinished batch have no result yet" in loaded.awaited_words
     data = journal.read_bytes()
     journal.write_bytes(data[:-40])
     again = Breaks(tasks)
     result = grade_batch(listed, out, again, resume=True)
     assert len(again.asked) == 8
     assert read(result.report_path)["total_runs"] == 11
+    assert load_outcomes(out).awaited_words == ""
 
 
 def test_a_changed_list_is_not_resumed(tasks, listed: Path, tmp_path: Path) -> None:
