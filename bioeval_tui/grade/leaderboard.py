@@ -22,7 +22,6 @@ from bioeval_tui.grade.csv_lines import lines_of_rows, why_not_csv
 from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grade.score_numbers import better_words, numpy_round
-from bioeval_tui.grade.tasks.task import no_leaderboard
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -303,7 +302,7 @@ def load_leaderboard(
             raise InputError(f"the leaderboard of {task_id} ({path}) cannot be read: it is {other}")
         frame = read_as_published(path)
     except FileNotFoundError:
-        raise InputError(no_leaderboard(task_id, path)) from None
+        raise InputError(f"the leaderboard of {task_id} is missing: {path}") from None
     except pd.errors.EmptyDataError:
         raise InputError(f"the leaderboard of {task_id} ({path}) is empty") from None
     except (UnicodeDecodeError, OSError) as error:

@@ -196,7 +196,10 @@ class Task:
             published is None or _has_entries(self.leaderboard)
         ):
             if not self.leaderboard.is_file():
-                raise InputError(no_leaderboard(self.id, self.leaderboard))
+                raise InputError(
+                    f"the leaderboard of {self.id} is missing: {self.leaderboard}; write it, a CSV"
+                    " file with a column `score`, or name another with --leaderboard"
+                )
             return self.leaderboard
         if published is None:
             raise InputError(f"this program has no published leaderboard of {self.id}")
@@ -295,14 +298,6 @@ class TaskEntry:
         if isinstance(self._loaded, Task):
             return self._loaded
         raise self._loaded
-
-
-def no_leaderboard(task_id: str, path: Path) -> str:
-    """Return why a task without a leaderboard cannot be graded, and what it needs."""
-    return (
-        f"the leaderboard of {task_id} is missing: {path}; write it, a CSV file with a column"
-        " `score`, or name another with --leaderboard"
-    )
 
 
 def _read_entries(path: Path) -> list[BoardEntry]:
