@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from driving import NARROW, SIZES, WIDE, drawn_by, is_a, loaded, opened, screen_text, timers, until
 from fakes import FakeServices, FakeView
+from rich.cells import cell_len
 from run_script import BEGAN, RUN_ID, run_of_trials, scripted_run, scripted_run_of
 from textual.widgets import Input
 
@@ -15,7 +16,9 @@ from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.protocols import Condition
 from bioeval_tui.record import events
+from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.live.panels import status_line
 
 MID = 160
 """An event in the middle of the second conversation, the agent's answer streaming in."""
@@ -66,6 +69,24 @@ async def test_a_wide_terminal_shows_both_conversations_and_i_opens_the_panels()
         await pilot.press("escape")
         await loaded(app, pilot)
         assert "Latency" not in screen_text(app)
+
+
+def test_the_line_of_a_conversation_says_only_what_has_room() -> None:
+    state = RunState()
+    seen = set()
+    for event in scripted_run():
+        apply(state, event)
+        for condition in state.conditions:
+            for width in (36, 56, 76):
+                line = status_line(state, condition, 1, width).plain
+                assert cell_len(line) == width
+                seen.add(line.rstrip())
+    told = {line.rpartition("  ")[2] for line in seen if "  " in line}
+    assert "none fails" in told
+    assert any(words.startswith("✗ ") for words in told)
+    assert not any(words.endswith("…") and len(words) < 12 for words in told), told
+    assert not any(line.endswith(("not judged…", "none…", "so…")) for line in seen), seen
+    assert not any("·· " in line and "none fails" in line and "✓" not in line for line in seen)
 
 
 async def test_the_conversations_have_most_of_the_screen() -> None:

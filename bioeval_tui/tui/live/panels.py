@@ -27,6 +27,7 @@ from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared.cells import (
     Cell,
     Tone,
+    cut,
     joined,
     left,
     paint,
@@ -537,11 +538,16 @@ def _marks(
 
 
 NAMES = ("tasks", "latency", "assertions")
+SHORTEST_NAME = 12
+"""Fewer cells are no room for a name."""
+ROOM_FOR_ALL = 70
+"""On a narrower line, what is not known yet would leave no room for what just failed."""
 
 
-def status_line(state: RunState, condition: Condition, trial: int) -> Content:
+def status_line(state: RunState, condition: Condition, trial: int, width: int) -> Content:
     """Return one conversation's tasks, average response time and assertions: `tasks ✓✗ │ 3.6 s slow
-    │ assertions ✗✓ ✗ saves a reminder`. The first that fails is named, last, since it may be long.
+    │ assertions ✗✓ ✗ saves a reminder`. The first that fails is named, last, since it may be long:
+    it is cut at `width`, and what has no room is left out.
     """
     talk = state.conversation(condition, trial)
     judged = [task_cell(row, condition, talk) for row in rows.task_rows(state, trial)]
@@ -549,9 +555,9 @@ def status_line(state: RunState, condition: Condition, trial: int) -> Content:
     checked = [latest_mark(row, condition) for row in assertions]
     goes_on = talk is None or talk.ended is None
     parts = []
-    if judged and goes_on:
+    if judged and goes_on and width >= ROOM_FOR_ALL:
         parts.append(paint(Cell("tasks not judged yet", "quiet")))
-    elif judged:
+    elif judged and not goes_on:
         parts.append(paint(Cell("tasks ", "quiet"), *map(_first_sign, judged)))
     average, target = rows.latency(state, condition, trial).average_ms, rows.target_ms(state)
     if average is not None:
@@ -561,14 +567,19 @@ def status_line(state: RunState, condition: Condition, trial: int) -> Content:
         parts.append(paint(said))
     if checked:
         name = "assertions so far " if goes_on else "assertions "
-        failing = [
-            Cell(f"  {mark.text[:1]} {row.title}", mark.tone)
-            for row, mark in zip(assertions, checked, strict=True)
-            if mark.tone == "bad"
-        ]
-        told = failing[:1] or [Cell("  none fails", "quiet")]
-        parts.append(paint(Cell(name, "quiet"), *map(_first_sign, checked), *told))
-    return Content.styled(" │ ", "$quiet").join(parts)
+        parts.append(paint(Cell(name, "quiet"), *map(_first_sign, checked)))
+    line = Content.styled(" │ ", "$quiet").join(parts)
+    room = width - line.cell_length
+    failing = [
+        Cell(cut(f"{mark.text[:1]} {row.title}", room - 2), mark.tone)
+        for row, mark in zip(assertions, checked, strict=True)
+        if mark.tone == "bad"
+    ]
+    if not failing and any(mark.tone == "good" for mark in checked):
+        failing = [Cell("none fails", "quiet")]
+    if failing and room >= SHORTEST_NAME:
+        line += paint("  ", failing[0])
+    return line.truncate(width, ellipsis=True, pad=True)
 
 
 def _first_sign(mark: Cell) -> Cell:
@@ -664,7 +675,7 @@ class PanelDeck(Vertical):
             parts = []
             for each in look.conditions:
                 # A gap: the last words of a line may fill it.
-                parts += [left(status_line(state, each, look.trial), share - 2), Content("  ")]
+                parts += [status_line(state, each, look.trial, share - 2), Content("  ")]
             return paint(*parts)
 
         self._status.draw(drawn)
