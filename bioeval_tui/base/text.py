@@ -17,7 +17,7 @@ import unicodedata
 from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from bioeval_tui.base.peer_limits import (
@@ -464,11 +464,50 @@ def mask_secret(text: str, secret: str) -> str:
 
 
 def shorten(text: str, width: int) -> str:
-    """Return `text` on one line and at most `width` characters, an ellipsis marking the cut."""
+    """Return `text` on one line and at most `width` characters, an ellipsis marking the cut.
+
+    The cut is after a word, unless that would cost more than a third of the width: addresses and
+    Chinese have no spaces.
+    """
     line = " ".join(text.split())
     if len(line) <= width:
         return line
-    return line[: max(0, width - 1)] + "…"
+    room = max(0, width - 1)
+    last_space = line.rfind(" ", 0, room + 1)
+    if last_space > 2 * width // 3:
+        room = last_space
+    return line[:room] + "…"
+
+
+def file_title(path: str | PurePath) -> str:
+    """Return what a job or a file is called on screens: its name without the extension, on one
+    line.
+    """
+    return shorten(clean_line(PurePath(path).stem), 80)
+
+
+_LINE_MARKS = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|(?:```|~~~).*$|\|?[ :-]*-[ :|-]*\|[ :|-]*$)", re.MULTILINE
+)
+"""Marks of a heading and of a quotation, lines around code and below the heads of a table."""
+_LINK = re.compile(r"!?\[([^][]*)\]\([^()\s]*\)")
+_AROUND = re.compile(
+    r"(\*\*|~~|`+)(?=[^\s*~`])([^*~`]+)(?<=\S)\1"
+    r"|(?<![\w*])(\*|__?)(?=[^\s*_])([^*]+?)(?<=[^\s*_])\3(?![\w*])"
+)
+"""Emphasis and code. A single `*` or `_` within a word is part of it, as in `2*3*4`."""
+
+
+def quotation(text: str, width: int) -> str:
+    """Return what somebody said, cleaned, as `shorten` does, without its Markdown marks.
+
+    A line of text has no room for headings and tables, and the marks would only be in the way.
+    This does not parse Markdown: what it does not know stays as it was written.
+    """
+    said = _LINK.sub(r"\1", _LINE_MARKS.sub("", clean(text[: width * 8])))
+    for _ in range(2):  # emphasis within emphasis
+        said = _AROUND.sub(r"\2\4", said)
+    return shorten(said, width)
 
 
 def compact_json(value: Any) -> str:

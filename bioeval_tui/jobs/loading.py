@@ -19,7 +19,7 @@ from bioeval_tui import plugins
 from bioeval_tui.base.addresses import HTTP, url_problem
 from bioeval_tui.base.credentials import strip_credentials
 from bioeval_tui.base.errors import JobError, Problem, RecordingError, UsageError
-from bioeval_tui.base.text import clean_line, clean_value, listed, plural
+from bioeval_tui.base.text import clean_line, clean_value, file_title, listed, plural
 from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 from bioeval_tui.jobs import models
 from bioeval_tui.jobs.models import EvaluationJob
@@ -56,7 +56,7 @@ class LoadedJob:
     @property
     def name(self) -> str:
         """The file's name without its extension, which is the job's name on screen."""
-        return clean_line(self.path.stem, 80)
+        return file_title(self.path)
 
 
 def load_job(path: Path) -> LoadedJob:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal, NamedTuple
 
-from bioeval_tui.base.text import clean_line, shorten
+from bioeval_tui.base.text import clean_line, quotation, shorten
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tally import Tally
@@ -853,11 +853,12 @@ def _why(
         turn = message.turn
         passage = Passage(talk.condition, talk.trial, message.message)
         if gain.kind == "assertion":
-            quoted = clean_line(message.text)
+            quoted = message.text
     place = of.TalkPlace(_side(run, talk.condition), _trial_words(run, talk), turn)
     alike = run.conversations_in(talk.condition)
     lost = sum(one.score is not None and one.score < 1 for one in alike)
-    decided = of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent, lost, reviewed)
+    quoted = quotation(quoted, LONGEST_QUOTED)
+    decided = of.Decided(place, quoted, by, says, agent, lost, reviewed)
     return sentences.sentence(decided), passage
 
 

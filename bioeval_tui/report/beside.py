@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bioeval_tui.base.text import clean_line, shorten
+from bioeval_tui.base.text import clean_line, quotation
 from bioeval_tui.report import rows
 from bioeval_tui.report.comparison import Comparison, ConditionComparison
 from bioeval_tui.report.result import RunResult
@@ -119,4 +119,4 @@ def _said(run: RunResult, talk: ConversationResult, title: str, otherwise: int) 
 
 
 def _short(text: str) -> str:
-    return shorten(clean_line(text), LONGEST)
+    return quotation(text, LONGEST)

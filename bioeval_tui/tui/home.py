@@ -98,10 +98,19 @@ class HomeList(Vertical):
 def _whole_cells(row: Sequence[Cell], width: int) -> Content:
     """Return a line without those of its last cells that have no room; the details say them in
     full.
+
+    If that would leave more than half of the line empty, the first of them is cut instead.
     """
-    while len(row) > 1 and cell_len("".join(cell.text for cell in row).rstrip()) > width:
-        row = row[:-1]
-    return paint(*row).truncate(width, ellipsis=True)
+    kept = len(row)
+    while kept > 1 and _width(row[:kept]) > width:
+        kept -= 1
+    if _width(row[:kept]) < width // 2:
+        kept += 1
+    return paint(*row[:kept]).truncate(width, ellipsis=True)
+
+
+def _width(row: Sequence[Cell]) -> int:
+    return cell_len("".join(cell.text for cell in row).rstrip())
 
 
 class HomeScreen(RefreshedScreen):

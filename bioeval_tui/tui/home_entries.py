@@ -35,6 +35,7 @@ from bioeval_tui.tui.shared.cells import (
     Line,
     Tone,
     bulleted,
+    cut,
     joined,
     score_tone,
     spark,
@@ -266,7 +267,8 @@ def recent(
 ) -> list[HomeEntry]:
     """Return the newest runs; `previews` are their conclusions by id, as far as known.
 
-    Agents' names get a third of `width`.
+    Agents' names get a third of `width`; of a job's very long name only half is shown, or no room
+    would be left for what came out.
     """
     shown = runs[:RECENT]
     jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
@@ -277,7 +279,7 @@ def recent(
         known = previews.get(run.run_id)
         row = [
             *_scores(run),
-            Cell(padded(run.job, jobs) + "  "),
+            Cell(padded(cut(run.job, max(48, width // 2)), jobs) + "  "),
             Cell(padded(run.agent_words, agents) + "  ", "quiet"),
         ]
         if known is None or not known.answer.brief:

@@ -135,6 +135,17 @@ async def test_a_long_name_in_one_row_cuts_neither_itself_nor_the_other_rows() -
         assert any("reminder" in line and "127.0.0.1:8081 · gpt-4.1-mini" in line for line in lines)
 
 
+async def test_a_name_longer_than_a_line_leaves_no_row_without_words() -> None:
+    name = "用药提醒_" + "a_very_long_job_title_" * 5
+    run = history.run(1, name, 0.6, ago=timedelta(hours=1))
+    job = history.JobItem(Path("/long.yml"), name, tasks=1, facts=1, runnable=True)
+    services = given(history=[run], job_items=[job])
+    async with opened(None, NARROW, services=services, start="home") as (app, _):
+        text = screen_text(app)
+        assert "▸ Run 用药提醒_a_very" in text
+        assert "0.45 → 0.75  用药提醒_a_very" in text
+
+
 async def test_what_came_out_stands_in_one_column_also_beside_a_longer_name() -> None:
     agents = ("127.0.0.1:9455", "clinic.example:9455", "agent.of.clinic.example")
     runs = [

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.files import real, write_named
-from bioeval_tui.base.text import clean, clean_line
+from bioeval_tui.base.text import clean, clean_line, file_title
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.jobs.template import Answers, job_text
@@ -121,7 +121,9 @@ class JobList:
     def item(self, path: Path) -> JobItem:
         """Return one job file as it is now, whether it is in the list or not."""
         return (
-            self._read(path, True, check=True) or masked(read_job(path)) or JobItem(path, path.stem)
+            self._read(path, True, check=True)
+            or masked(read_job(path))
+            or JobItem(path, file_title(path))
         )
 
     def _files(self) -> Iterator[tuple[Path, bool]]:
@@ -166,7 +168,7 @@ class JobList:
 
 def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobItem | None:
     """Read and check one file; return None if it was not named and does not look like a job."""
-    name = clean(path.stem, 80)
+    name = file_title(path)
     try:
         with path.open("rb") as file:
             data = file.read(SHOWN_BYTES + 1)

@@ -9,12 +9,11 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from bioeval_tui.base.text import plural, terminal_text
+from bioeval_tui.base.text import file_title, plural, terminal_text
 from bioeval_tui.base.units import duration, latency_short, number
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES, published_title
@@ -207,7 +206,7 @@ def planned(
 ) -> list[Glance]:
     """Return glances at the conversations of a run that has not started."""
     to_come = Cell("◌ queued", "quiet")
-    job = terminal_text(Path(job_path).stem, 80)
+    job = file_title(job_path)
     model_words = terminal_text(model or "", 80)
     glances = []
     for trial in range(1, trials + 1):

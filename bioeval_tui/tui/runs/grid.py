@@ -16,9 +16,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.base.errors import BioevalError
-from bioeval_tui.base.text import plural
+from bioeval_tui.base.text import plural, quotation
 from bioeval_tui.base.units import number
-from bioeval_tui.report.answer import Answer, answer_batch
+from bioeval_tui.report.answer import LONGEST_QUOTED, Answer, answer_batch
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import batch_view
@@ -403,6 +403,7 @@ def conclude(*runs: RunResult) -> tuple[Answer, list[list[Cell]]]:
         for loss in run.lowest.why_lost[:1]:
             line = [start, Cell(f" {loss.reason}")]
             if loss.quoted:
-                line.append(Cell(f"   turn {loss.turn}: “{loss.quoted}”", "quiet"))
+                said = quotation(loss.quoted, LONGEST_QUOTED)
+                line.append(Cell(f"   turn {loss.turn}: “{said}”", "quiet"))
             lines.append(line)
     return answer, lines

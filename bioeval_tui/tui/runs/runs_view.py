@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from bioeval_tui.base.text import clean_line, plural, shorten
+from bioeval_tui.base.text import plural, quotation, shorten
 from bioeval_tui.base.units import ago, date, number, signed, when
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES, of_mean_words, published_title
@@ -131,8 +131,7 @@ def _last_messages(talk: ConversationResult) -> tuple[tuple[str, str], ...]:
     if talk.end_reason == "signed_off" and messages and messages[-1].role == "user":
         messages = messages[:-1]
     return tuple(
-        (message.role, shorten(clean_line(message.text), LONGEST_LOSS))
-        for message in messages[-LAST:]
+        (message.role, quotation(message.text, LONGEST_LOSS)) for message in messages[-LAST:]
     )
 
 

@@ -15,10 +15,12 @@ from hypothesis import given, strategies as st
 from bioeval_tui.base.text import (
     clean,
     clean_value,
+    file_title,
     is_large,
     join_names,
     mask_secret,
     needs_cleaning,
+    quotation,
     shorten,
     spreadsheet_cell,
     terminal_text,
@@ -198,6 +200,37 @@ def test_keys_and_values_of_nested_data_are_cleaned() -> None:
 def test_shortening_marks_the_cut() -> None:
     assert shorten("one two three", 8) == "one two…"
     assert shorten("one", 8) == "one"
+
+
+def test_shortening_cuts_after_a_word_unless_little_would_be_left() -> None:
+    assert shorten("it sets no reminder without a time zone", 24) == "it sets no reminder…"
+    assert shorten("see https://example.org/a/long/address", 24) == "see https://example.org…"
+    assert shorten("华法林与布洛芬合用会增加出血风险", 8) == "华法林与布洛芬…"
+
+
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        ("on **5 of 20** days", "on 5 of 20 days"),
+        ("# Dose\n\n*Take* **5 mg _daily_**.", "Dose Take 5 mg daily."),
+        ("这是**重点**内容", "这是重点内容"),
+        ("`INR` ~~2~~ 3, see [the label](https://example.org)", "INR 2 3, see the label"),
+        ("> he said\n> so", "he said so"),
+        ("| drug | dose |\n|---|--:|\n| warfarin | 5 mg |", "| drug | dose | | warfarin | 5 mg |"),
+        ("```json\n{}\n```\nas text", "{} as text"),
+        ("2*3*4, p < 0.05*, snake_case_name, 5 ** 2", "2*3*4, p < 0.05*, snake_case_name, 5 ** 2"),
+        ("an unclosed **mark", "an unclosed **mark"),
+    ],
+)
+def test_a_quotation_has_no_marks_of_markdown(said: str, quoted: str) -> None:
+    assert quotation(said, 84) == quoted
+
+
+def test_the_title_of_a_file_is_one_short_line() -> None:
+    assert file_title("/jobs/reminder.yml") == "reminder"
+    long = file_title("提醒_" * 30 + ".yml")
+    assert len(long) == 80
+    assert long.endswith("…")
 
 
 @pytest.mark.parametrize(

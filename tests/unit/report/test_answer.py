@@ -60,7 +60,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     assert (
         found.what
         == "0.44 → 1.00 with the facts. Fails without the facts only: task 1 “Get a reminder to"
-        " take warf…” and 3 more."
+        " take…” and 3 more."
     )
     assert found.sure == (
         "no: only a rehearsal: a script speaks and rules judge; it takes models and at least 5"
