@@ -267,8 +267,8 @@ def recent(
 ) -> list[HomeEntry]:
     """Return the newest runs; `previews` are their conclusions by id, as far as known.
 
-    Agents' names get a third of `width`; of a job's very long name only half is shown, or no room
-    would be left for what came out.
+    Agents' names get a third of `width`. A longer one and a job's very long name are cut where no
+    room would be left for what came out.
     """
     shown = runs[:RECENT]
     jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
@@ -277,18 +277,22 @@ def recent(
     for run in shown:
         state = run_status(run)
         known = previews.get(run.run_id)
-        row = [
-            *_scores(run),
-            Cell(padded(cut(run.job, max(48, width // 2)), jobs) + "  "),
-            Cell(padded(run.agent_words, agents) + "  ", "quiet"),
-        ]
-        if known is None or not known.answer.brief:
-            row.append(state)
-        else:
+        outcome = [state]
+        if known is not None and known.answer.brief:
             tone: Tone = "bad" if state.tone == "bad" else "plain"
-            row.append(Cell(known.answer.brief, tone))
-            row.append(Cell(f", {plural(known.trials, 'trial')}"))
-        row.append(Cell(f"  {ago(run.began, now)}", "quiet"))
+            outcome = [
+                Cell(known.answer.brief, tone),
+                Cell(f", {plural(known.trials, 'trial')}"),
+            ]
+        start = _scores(run)
+        end = [*outcome, Cell(f"  {ago(run.began, now)}", "quiet")]
+        room = width - 4 - sum(cell_len(cell.text) for cell in (*start, *end))
+        agent = run.agent_words
+        if cell_len(agent) + jobs > room:
+            agent = cut(agent, agents)
+        job = cut(run.job, max(jobs, room - max(agents, cell_len(agent))))
+        names = [Cell(padded(job, jobs) + "  "), Cell(padded(agent, agents) + "  ", "quiet")]
+        row = [*start, *names, *end]
         entries.append(HomeEntry(tuple(row), does="open", on=(run.run_id,), run=run))
     return entries
 

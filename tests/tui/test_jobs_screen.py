@@ -327,13 +327,16 @@ async def test_a_heading_that_fills_its_column_stays_whole_when_its_rows_are_sor
     width: int,
 ) -> None:
     async with opened(None, (width, 40), services=given(), start="jobs") as (app, pilot):
-        for name in ("check", "tasks", "facts", "asserts"):
+        head = drawn_by(app, "TableHead")[0]
+        # some columns have no room at all
+        shown = [name for name in ("check", "tasks", "facts", "assertions") if name in head]
+        assert "tasks" in shown
+        for name in shown:
             await pilot.press("right")
             await loaded(app, pilot)
             head = drawn_by(app, "TableHead")[0]
-            shown = name in head  # some columns have no room at all
             assert "…" not in head
-            assert sorted_by(head) == (name if shown else "")
+            assert sorted_by(head) == name
 
 
 @pytest.mark.long
@@ -519,7 +522,7 @@ async def test_a_key_shows_exactly_when_a_job_last_ran() -> None:
         assert "last run 12 min ago" in screen_text(app)
         await pilot.press("w")
         await loaded(app, pilot)
-        assert f"last run {ran.astimezone():%m-%d %H:%M}" in screen_text(app)
+        assert f"{ran.astimezone():%m-%d %H:%M}" in screen_text(app)
     assert services.preferences["jobs.exact"] is True
 
 

@@ -222,7 +222,7 @@ def _summary(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
             ["what each case says" if _TEMPLATE.fullmatch(fact) else fact for fact in job.facts],
         ),
         ("tasks", [task.task for task in job.tasks]),
-        ("asserts", [assertion.title for assertion in job.assertions]),
+        ("assertions", [assertion.title for assertion in job.assertions]),
     )
     lines: list[tuple[str, str]] = []
     for what, texts in rows:

@@ -228,7 +228,7 @@ class AssertionDetail(Dialog[None]):
                 for name, cell in zip(names, cells, strict=False)
             ]
             lines.append([])
-        self.query_one(Labelled).show(lines)
+        self.query_one("#detail", Labelled).show(lines)
 
 
 # What changed in the agent's state

@@ -356,10 +356,10 @@ def _score_rows(
         return [replace(whole, uplift=uplift(difference))]
     if shared.is_nothing:
         return [whole]
-    on = Cell(f"  on {shared_words(shared)}", "quiet")
+    on = Cell(f"on {shared_words(shared)}", "quiet")
     return [
         whole,
-        Row("", on, _scores(dict.fromkeys(values) | dict(on_shared)), uplift(difference)),
+        Row("  ", on, _scores(dict.fromkeys(values) | dict(on_shared)), uplift(difference)),
     ]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -19,6 +18,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, cut, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.record.agent_span import AgentSpan
@@ -279,7 +279,7 @@ class Waterfall(Dialog[None]):
         if self._state.only_condition is None:
             which = heads_view.side(self._state, self._condition)
         heading = "   ".join(filter(None, (waterfall_heading(conversation, self._turn), which)))
-        self.query_one(".dialog--heading", Static).update(Content(heading))
+        self.query_one(".dialog--heading", Labelled).show([[Cell(heading)]])
         lines = waterfall(conversation, self._turn, body.size.width)
         body.update(paint_lines(lines))
         self.refresh_bindings()

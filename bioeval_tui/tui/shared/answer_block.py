@@ -15,7 +15,7 @@ from bioeval_tui.base.widths import padded
 from bioeval_tui.report.answer_labels import NEXT, WIDTH
 from bioeval_tui.tui.keys import key_name
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone
-from bioeval_tui.tui.shared.wrapped_lines import Labelled, hanging
+from bioeval_tui.tui.shared.wrapped_lines import Labelled, clipped, hanging
 
 if TYPE_CHECKING:
     from bioeval_tui.report.answer import Answer
@@ -85,7 +85,7 @@ class AnswerBlock(Labelled):
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
         """Return a line as two at most: what stands below the answer needs room, too."""
-        return _cut(hanging(line, width), MOST_LINES, width)
+        return _clipped(line, MOST_LINES, width)
 
     def _lines(self, width: int) -> list[Content]:
         """Return the lines; if there is no room for all, what explains the first two takes one
@@ -95,15 +95,13 @@ class AnswerBlock(Labelled):
         if most is None or not most.is_cells or len(lines) <= most.value:
             return lines
         first, explained = self._shown[:FIRST], self._shown[FIRST:]
-        short = (_cut(hanging(line, width), 1, width) for line in explained)
+        short = (_clipped(line, 1, width) for line in explained)
         return [*chain.from_iterable(self._wrap(line, width) for line in first), *chain(*short)]
 
 
-def _cut(lines: list[Content], most: int, width: int) -> list[Content]:
-    if len(lines) <= most or width < NARROWEST:
-        return lines
-    last = Content.assemble(lines[most - 1].rstrip(), " …").truncate(width, ellipsis=True)
-    return [*lines[: most - 1], last]
+def _clipped(line: Sequence[Cell], most: int, width: int) -> list[Content]:
+    lines = hanging(line, width)
+    return lines if width < NARROWEST else clipped(lines, most, width)
 
 
 def enabled_keys(node: DOMNode) -> dict[str, str]:

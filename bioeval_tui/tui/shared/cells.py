@@ -121,7 +121,7 @@ def bulleted(rows: Iterable[tuple[str, str]], tone: Tone = "plain") -> list[list
     """Return a line with a bullet for each text; a text without a name belongs to the name above
     it.
     """
-    return [[Cell(padded(name, 10) + "– ", "quiet"), Cell(text, tone)] for name, text in rows]
+    return [[Cell(padded(name, 12) + "– ", "quiet"), Cell(text, tone)] for name, text in rows]
 
 
 def score_tone(value: float | None) -> Tone:

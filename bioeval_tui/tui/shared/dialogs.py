@@ -39,6 +39,7 @@ from bioeval_tui.tui.shared.base import AnyScreen, Result
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.keys_footer import KeysFooter
 from bioeval_tui.tui.shared.line_widgets import OneLine
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from typing import Self
@@ -194,7 +195,9 @@ class Dialog(ModalScreen[Result], AnyScreen[Result], Generic[Result]):
         """Lay out the box."""
         with Vertical(classes="dialog--box"):
             if self.heading:
-                yield Static(self.heading, classes="dialog--heading", markup=False)
+                heading = Labelled(classes="dialog--heading")
+                heading.show([[Cell(self.heading)]])
+                yield heading
             yield from self.compose_body()
             yield KeysFooter()
 

@@ -24,8 +24,8 @@ class Labelled(Widget):
     Labelled { height: auto; }
     """
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
         self._shown: Sequence[Sequence[Cell]] = ()
         self._wrapped: tuple[int, list[Content]] | None = None
         """The wrapped lines, and their width."""
@@ -41,8 +41,13 @@ class Labelled(Widget):
         return len(self._lines(width))
 
     def render(self) -> Content:
-        """Draw."""
-        return Content("\n").join(self._lines(self.size.width))
+        """Draw; where the style sheet leaves no room for all lines, an ellipsis says so."""
+        width = self.size.width
+        lines = self._lines(width)
+        for limit in (self.styles.max_height, self.styles.height):
+            if limit is not None and limit.is_cells:
+                lines = clipped(lines, int(limit.value), width)
+        return Content("\n").join(lines)
 
     def _lines(self, width: int) -> list[Content]:
         if self._wrapped is None or self._wrapped[0] != width:
@@ -72,6 +77,27 @@ def hanging(line: Sequence[Cell], width: int) -> list[Content]:
         return whole.wrap(max(1, width))
     first, *more = text.wrap(width - indent)
     return [Content.assemble(label, first), *(part.pad_left(indent) for part in more)]
+
+
+def clipped(lines: Sequence[Content], most: int, width: int) -> list[Content]:
+    """Return the first `most` lines; if there are more, the last of them has as much of the rest as
+    fits, and an ellipsis after a word.
+    """
+    if len(lines) <= most or most < 1:
+        return list(lines)
+    first, *others = lines[most - 1 :]
+    rest = Content(" ").join([first.rstrip(), *(_lstrip(line) for line in others)])
+    shown = rest.truncate(max(1, width - 1)).plain
+    space = len(shown)
+    if rest.plain[space : space + 1] not in ("", " "):
+        space = shown.rfind(" ")
+    if space > len(shown) // 2:
+        rest = rest[:space]
+    return [*lines[: most - 1], Content.assemble(rest.truncate(width - 1).rstrip(), "…")]
+
+
+def _lstrip(line: Content) -> Content:
+    return line[len(line.plain) - len(line.plain.lstrip()) :]
 
 
 def title_lines(title: str, room: int, under: int) -> list[str]:
