@@ -180,6 +180,21 @@ async def test_tab_shows_the_other_condition(size: tuple[int, int]) -> None:
         assert "task “Ask what" in text
 
 
+async def test_what_a_small_card_has_no_room_for_ends_after_a_word() -> None:
+    begun, *others = scripted_run()
+    long = "medibot-with-a-very-long-name, " * 4
+    events = [begun.model_copy(update={"agent": long, "job_name": long}), *others]
+    async with opened(FakeView(events), NARROW) as (app, pilot):
+        await pilot.press("o")
+        await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
+        await loaded(app, pilot)
+        heading, agent = screen_text(app, app.screen).splitlines()[:2]
+        assert heading.rstrip().endswith("medibot-with-a-very-long-name,…")
+        assert agent.startswith(" agent  medibot")
+        assert agent.rstrip().endswith("…")
+        assert "facts" not in agent
+
+
 async def test_enter_on_a_task_goes_to_its_evidence() -> None:
     async with card(WIDE) as (app, pilot):
         await pilot.press("enter")

@@ -553,7 +553,7 @@ def status_line(state: RunState, condition: Condition, trial: int, width: int) -
     judged = [task_cell(row, condition, talk) for row in rows.task_rows(state, trial)]
     assertions = rows.assertion_rows(state, trial)
     checked = [latest_mark(row, condition) for row in assertions]
-    goes_on = talk is None or talk.ended is None
+    goes_on = state.ended is None and (talk is None or talk.ended is None)
     parts = []
     if judged and goes_on and width >= ROOM_FOR_ALL:
         parts.append(paint(Cell("tasks not judged yet", "quiet")))

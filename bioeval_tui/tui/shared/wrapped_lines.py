@@ -45,9 +45,16 @@ class Labelled(Widget):
         width = self.size.width
         lines = self._lines(width)
         for limit in (self.styles.max_height, self.styles.height):
-            if limit is not None and limit.is_cells:
-                lines = clipped(lines, int(limit.value), width)
+            if limit is not None and limit.is_cells and len(lines) > limit.value:
+                lines = self._first_lines(int(limit.value), width)
         return Content("\n").join(lines)
+
+    def _first_lines(self, most: int, width: int) -> list[Content]:
+        lines: list[Content] = []
+        for line in self._shown:
+            if len(lines) < most:
+                lines += clipped(self._wrap(line, width), most - len(lines), width)
+        return lines
 
     def _lines(self, width: int) -> list[Content]:
         if self._wrapped is None or self._wrapped[0] != width:
