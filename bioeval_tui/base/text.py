@@ -476,7 +476,7 @@ def shorten(text: str, width: int) -> str:
     last_space = line.rfind(" ", 0, room + 1)
     if last_space > 2 * width // 3:
         room = last_space
-    return line[:room].rstrip(" ,;:") + "…"
+    return line[:room].rstrip(" ,;:.") + "…"
 
 
 def file_title(path: str | PurePath) -> str:

@@ -236,7 +236,7 @@ def difference_cells(
         return [Cell("none claimed: own criteria", "quiet")]
     basis = shared_words(shared)
     if brief:
-        basis = "what both share"
+        basis = "shared"
     return [uplift_cell(difference), Cell(f"  on {basis}", "quiet")]
 
 

@@ -18,7 +18,10 @@ from textual.widget import Widget
 from textual.widgets import Digits, Input, Static
 
 from bioeval_tui.base.streams import draws_unicode
-from bioeval_tui.tui.shared.cells import Cell, paint, spread
+from bioeval_tui.tui.shared.cells import Cell, cut, paint, spread
+
+SHORTEST_NAME = 12
+"""Fewer cells are no room for a name."""
 
 
 class TitleBar(Widget):
@@ -47,7 +50,7 @@ class TitleBar(Widget):
 
     def render(self) -> Content:
         """Draw the line; when it is narrow, the program's name goes first, then notes, then the
-        path from its beginning.
+        path from its beginning. A long name, such as a job's, is cut and does not go.
         """
         path, notes, state, name = self._shown
         width = self.size.width
@@ -57,7 +60,15 @@ class TitleBar(Widget):
         end = paint(state)
         if name and width >= 100:
             end = paint(state, Cell(f"  {name}", "quiet"))
-        while len(steps) > 1 and cell_len(" › ".join(steps)) > width - end.cell_length - 4:
+        loud = sum(4 + cell_len(note.text) for note in notes if note.tone != "quiet")
+        while len(steps) > 1:
+            over = cell_len(" › ".join(steps)) - (width - end.cell_length - 4)
+            if over <= 0:
+                break
+            left_of_name = cell_len(steps[0]) - over - loud
+            if left_of_name >= SHORTEST_NAME:
+                steps[0] = cut(steps[0], left_of_name)
+                break
             del steps[0]
         trail = Content.styled(" › ", "$quiet").join(
             [Content.assemble((step, "bold" if step is path[-1] else "")) for step in steps]
