@@ -540,8 +540,6 @@ def _marks(
 NAMES = ("tasks", "latency", "assertions")
 SHORTEST_NAME = 12
 """Fewer cells are no room for a name."""
-ROOM_FOR_ALL = 70
-"""On a narrower line, what is not known yet would leave no room for what just failed."""
 
 
 def status_line(state: RunState, condition: Condition, trial: int, width: int) -> Content:
@@ -554,10 +552,16 @@ def status_line(state: RunState, condition: Condition, trial: int, width: int) -
     assertions = rows.assertion_rows(state, trial)
     checked = [latest_mark(row, condition) for row in assertions]
     goes_on = state.ended is None and (talk is None or talk.ended is None)
+    failing = next(
+        (
+            Cell(f"{mark.text[:1]} {row.title}", mark.tone)
+            for row, mark in zip(assertions, checked, strict=True)
+            if mark.tone == "bad"
+        ),
+        None,
+    )
     parts = []
-    if judged and goes_on and width >= ROOM_FOR_ALL:
-        parts.append(paint(Cell("tasks not judged yet", "quiet")))
-    elif judged and not goes_on:
+    if judged and not goes_on:
         parts.append(paint(Cell("tasks ", "quiet"), *map(_first_sign, judged)))
     average, target = rows.latency(state, condition, trial).average_ms, rows.target_ms(state)
     if average is not None:
@@ -568,17 +572,19 @@ def status_line(state: RunState, condition: Condition, trial: int, width: int) -
     if checked:
         name = "assertions so far " if goes_on else "assertions "
         parts.append(paint(Cell(name, "quiet"), *map(_first_sign, checked)))
-    line = Content.styled(" │ ", "$quiet").join(parts)
-    room = width - line.cell_length
-    failing = [
-        Cell(cut(f"{mark.text[:1]} {row.title}", room - 2), mark.tone)
-        for row, mark in zip(assertions, checked, strict=True)
-        if mark.tone == "bad"
-    ]
-    if not failing and any(mark.tone == "good" for mark in checked):
-        failing = [Cell("none fails", "quiet")]
-    if failing and room >= SHORTEST_NAME:
-        line += paint("  ", failing[0])
+    between = Content.styled(" │ ", "$quiet")
+    if judged and goes_on:
+        whole = [paint(Cell("tasks not judged yet", "quiet")), *parts]
+        room = width - between.join(whole).cell_length
+        # What is not known yet makes room for what just failed.
+        if room >= (0 if failing is None else 2 + cell_len(failing.text)):
+            parts = whole
+    line = between.join(parts)
+    if failing is None and any(mark.tone == "good" for mark in checked):
+        failing = Cell("none fails", "quiet")
+    room = width - line.cell_length - 2
+    if failing is not None and room >= min(SHORTEST_NAME, cell_len(failing.text)):
+        line += paint("  ", failing._replace(text=cut(failing.text, room)))
     return line.truncate(width, ellipsis=True, pad=True)
 
 

@@ -80,8 +80,14 @@ def packed(entries: Iterable[Sequence[Cell]], width: int, between: str = "  ") -
     return lines
 
 
-_WORDS = re.compile(r"[^\s-]*(?:-+|\s+)|[^\s-]+")
-"""A word with the hyphens or the space after it."""
+_WIDE = r"\u2e80-\u3000\u3003-\u3007\u3012-\u9fff\uf900-\ufaff"
+_WORDS = re.compile(
+    rf"[{_WIDE}][\u3001\u3002\u3009\u300b\u300d\u300f\u3011\uff01-\uff1f]*\s*"
+    rf"|[^\s{_WIDE}-]*(?:-+|\s+)|[^\s{_WIDE}-]+"
+)
+"""A word with the hyphens or the space after it; a letter of Chinese or Japanese, between which a
+line may end, with what closes after it.
+"""
 
 
 def cut(text: str, width: int) -> str:

@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.cells import Cell, paint, wrapped
 
 
 class Labelled(Widget):
@@ -109,12 +109,12 @@ def _lstrip(line: Content) -> Content:
 
 def title_lines(title: str, room: int, under: int) -> list[str]:
     """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
-    first = Content(title).wrap(max(1, room))[0].plain
-    rest = title[len(first) :].strip()
-    return [
-        first.rstrip(),
-        *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest),
-    ]
+    line = " ".join(title.split())
+    first = wrapped(line, max(1, room))[0]
+    rest = line[len(first) :].strip()
+    if not rest:
+        return [first]
+    return [first, *wrapped(rest, max(1, under))]
 
 
 LinePainter = Callable[[int], Content]

@@ -3,7 +3,7 @@
 import pytest
 
 from bioeval_tui.base.units import clock, duration, number, signed
-from bioeval_tui.tui.shared.cells import Cell, packed, spark, uplift
+from bioeval_tui.tui.shared.cells import Cell, packed, spark, uplift, wrapped
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,13 @@ def test_entries_that_do_not_fit_beside_each_other_begin_the_next_line() -> None
     entries = [[Cell("one")], [Cell("two"), Cell("!")], [Cell("three")]]
     lines = packed(entries, 10)
     assert ["".join(cell.text for cell in line) for line in lines] == ["one  two!", "three"]
+
+
+def test_a_line_of_chinese_or_japanese_may_end_between_two_letters() -> None:
+    assert wrapped("2 询问华法林和布洛芬能不能一起吃", 20) == [
+        "2 询问华法林和布洛芬",
+        "能不能一起吃",
+    ]
+    assert wrapped("これはペンです。はい", 16) == ["これはペンです。", "はい"]
+    assert wrapped("한국어 문장은 공백이 있다", 20) == ["한국어 문장은", "공백이 있다"]
+    assert wrapped("a time-zone", 7) == ["a time-", "zone"]
