@@ -51,5 +51,5 @@ def test_a_line_of_chinese_or_japanese_may_end_between_two_letters() -> None:
         "能不能一起吃",
     ]
     assert wrapped("これはペンです。はい", 16) == ["これはペンです。", "はい"]
-    assert wrapped("한국어 문장은 공백이 있다", 20) == ["한국어 문장은", "공백이 있다"]
+    assert wrapped("한국어 문장은 공백이 있다", 20) == ["한국어 문장은 공백이", "있다"]
     assert wrapped("a time-zone", 7) == ["a time-", "zone"]
