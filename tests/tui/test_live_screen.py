@@ -16,9 +16,10 @@ from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.protocols import Condition
 from bioeval_tui.record import events
-from bioeval_tui.record.state import RunState, apply
+from bioeval_tui.record.state import RunState, apply, apply_all
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.live.panels import status_line
+from bioeval_tui.tui.live.transcript.blocks import turned_checks
 
 MID = 160
 """An event in the middle of the second conversation, the agent's answer streaming in."""
@@ -69,6 +70,39 @@ async def test_a_wide_terminal_shows_both_conversations_and_i_opens_the_panels()
         await pilot.press("escape")
         await loaded(app, pilot)
         assert "Latency" not in screen_text(app)
+
+
+async def test_an_assertion_that_an_answer_turned_stands_below_the_answer() -> None:
+    script = scripted_run()
+    checks = [
+        at
+        for at, event in enumerate(script)
+        if event.kind == "assertion_checked"
+        and event.condition == "supplied"
+        and event.title == "reminder exists"
+        and event.status == "passed"
+    ]
+    view = FakeView(script, hold_at=checks[0])
+    async with opened(view) as (app, pilot):
+        assert "now true" not in screen_text(app)
+        view.give(1)
+        await until(pilot, lambda: "✓ now true: reminder exists" in screen_text(app))
+        lines = screen_text(app).splitlines()
+        answer = next(n for n, line in enumerate(lines) if "createReminder" in line)
+        assert "← reminder r1 created" in lines[answer + 1]
+        assert "✓ now true: reminder exists" in lines[answer + 2]
+
+
+def test_an_answer_turns_what_was_otherwise_a_turn_before() -> None:
+    state = apply_all(RunState(), scripted_run())
+    found = [
+        (condition, message.turn, check.title, check.status)
+        for (condition, _), talk in state.conversations.items()
+        for message in talk.messages
+        for check in turned_checks(talk, message)
+    ]
+    assert ("supplied", 4, "reminder exists", "passed") in found
+    assert not any(title == "nothing was deleted" for _, _, title, _ in found)
 
 
 def test_the_line_of_a_conversation_says_only_what_has_room() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on, work
@@ -130,10 +131,13 @@ class ConversationFrame(Vertical):
         elif change is not None:
             if change.kinds & WHOLE:
                 self.transcript.update(None)
-            elif change.messages:
-                self.transcript.update(
-                    set(change.messages), can_wait=change.kinds == {"spans_received"}
-                )
+                return
+            messages = set(change.messages)
+            if conversation is not None and "assertion_checked" in change.kinds:
+                answers = (one for one in reversed(conversation.messages) if one.role != "user")
+                messages.update(one.message for one in islice(answers, 1))
+            if messages:
+                self.transcript.update(messages, can_wait=change.kinds == {"spans_received"})
 
 
 def framed_head(head: Head, active: bool, width: int) -> Content:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import zip_longest
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bioeval_tui.base.text import clean_line, compact_json, plural
@@ -173,9 +175,15 @@ class Choices:
 
 
 def message_blocks(
-    item: Item, message: MessageState, choices: Choices, *, bare_sign_off: bool = False
+    item: Item,
+    message: MessageState,
+    choices: Choices,
+    *,
+    bare_sign_off: bool = False,
+    turned: Iterable[events.AssertionChecked] = (),
 ) -> list[Block]:
-    """Return the blocks of a message: failed attempts, text, events and given facts.
+    """Return the blocks of a message: failed attempts, text, events, given facts, and the
+    assertions that it `turned`.
 
     The agreed words of a bare sign-off mean nothing to a reader, so only that it signs off is
     shown.
@@ -199,12 +207,32 @@ def message_blocks(
     for words in injected_words(message.generation):
         blocks.append(Block("note", words, sign="✗", style="warn"))
     blocks.extend(_violations(message, choices))
+    for check in turned:
+        title = clean_line(check.title)
+        if check.status == "passed":
+            blocks.append(Block("note", f"now true: {title}", sign="✓", style="good"))
+        else:
+            blocks.append(Block("note", f"no longer true: {title}", sign="✗", style="bad"))
     opening = blocks[first]
     opening.speaker = SPEAKERS[message.role]
     opening.role = "operator" if message.operator else message.role
     for block in blocks[first:]:
         block.side = opening.role
     return blocks
+
+
+def turned_checks(
+    conversation: ConversationState, message: MessageState
+) -> Iterator[events.AssertionChecked]:
+    """Yield the checks after an answer that found the opposite of what was found a turn before."""
+    if message.role != "assistant":
+        return
+    for _, checks in sorted(conversation.checks.items()):
+        after = bisect_right(checks, message.turn, key=attrgetter("after_turn"))
+        before, here = checks[after - 2 : after - 1], checks[after - 1 : after]
+        statuses = {check.status for check in (*before, *here)}
+        if statuses == {"passed", "failed"} and here[0].after_turn == message.turn:
+            yield here[0]
 
 
 def _shown_events(message: MessageState) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -17,6 +17,7 @@ from bioeval_tui.tui.live.transcript.blocks import (
     message_blocks,
     message_folds,
     tail_blocks,
+    turned_checks,
 )
 from bioeval_tui.tui.live.transcript.paint import Painter
 
@@ -328,7 +329,10 @@ class Document:
         if item.message is not None:
             assert self.conversation is not None
             bare = item.message.done and not self.conversation.sent(item.message)
-            fresh = message_blocks(item, item.message, self.choices, bare_sign_off=bare)
+            turned = turned_checks(self.conversation, item.message)
+            fresh = message_blocks(
+                item, item.message, self.choices, bare_sign_off=bare, turned=turned
+            )
         elif index == 0:
             fresh = head_blocks(self.conversation, self.choices)
         else:

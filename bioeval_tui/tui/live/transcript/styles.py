@@ -31,6 +31,7 @@ STYLES = {
     "latency": "$foreground 85%",
     "fact": "$text-success",
     "warn": "$text-warning",
+    "good": "$text-success",
     "bad": "$text-error",
     "caret": "$text-primary",
     "rule": "$foreground 30%",
