@@ -107,19 +107,22 @@ def fitted_condition(title: str, width: int) -> str:
     return cut(title.removesuffix(" the facts"), max(1, width))
 
 
-def wrapped(text: str, width: int) -> list[str]:
+def wrapped(text: str, width: int, *, keeps_spaces: bool = False) -> list[str]:
     """Return the lines of a text, each at most `width` cells wide; they end after a word or a
-    hyphen where they can.
+    hyphen where they can. Without `keeps_spaces`, several spaces are one.
     """
+    if not keeps_spaces:
+        text = " ".join(text.split())
     lines = [""]
-    for word in _WORDS.findall(" ".join(text.split())):
-        if cell_len(lines[-1] + word.rstrip()) > width:
-            pieces = [word]
-            if cell_len(word.rstrip()) > width:
-                pieces = chop_cells(word, max(1, width))
-            lines += pieces
-        else:
+    for word in _WORDS.findall(text):
+        if cell_len(lines[-1] + word.rstrip()) <= width:
             lines[-1] += word
+        elif cell_len(word.rstrip()) <= width and lines[-1].strip():
+            lines.append(word)
+        elif lines[-1].strip():
+            lines += chop_cells(word, max(1, width))
+        else:
+            lines[-1:] = chop_cells(lines[-1] + word, max(1, width))
     return [line.rstrip() for line in lines if line] or [""]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
@@ -110,14 +109,12 @@ def _lstrip(line: Content) -> Content:
 
 def title_lines(title: str, room: int, under: int) -> list[str]:
     """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
-    if cell_len(title) <= room and title.isprintable():
-        return [title]
-    line = " ".join(title.split())
-    first = wrapped(line, max(1, room))[0]
-    rest = line[len(first) :].strip()
+    title = title.replace("\n", " ")
+    first = wrapped(title, max(1, room), keeps_spaces=True)[0]
+    rest = title[len(first) :].strip()
     if not rest:
         return [first]
-    return [first, *wrapped(rest, max(1, under))]
+    return [first, *wrapped(rest, max(1, under), keeps_spaces=True)]
 
 
 LinePainter = Callable[[int], Content]

@@ -4,6 +4,7 @@ import pytest
 
 from bioeval_tui.base.units import clock, duration, number, signed
 from bioeval_tui.tui.shared.cells import Cell, packed, spark, uplift, wrapped
+from bioeval_tui.tui.shared.wrapped_lines import title_lines
 
 
 @pytest.mark.parametrize(
@@ -53,3 +54,9 @@ def test_a_line_of_chinese_or_japanese_may_end_between_two_letters() -> None:
     assert wrapped("これはペンです。はい", 16) == ["これはペンです。", "はい"]
     assert wrapped("한국어 문장은 공백이 있다", 20) == ["한국어 문장은 공백이", "있다"]
     assert wrapped("a time-zone", 7) == ["a time-", "zone"]
+
+
+def test_a_wrapped_line_of_a_file_keeps_its_indentation() -> None:
+    assert title_lines("    - {name: a long  one}", 18, 12) == ["    - {name: a", "long  one}"]
+    assert title_lines("    averylongword", 10, 12) == ["    averyl", "ongword"]
+    assert title_lines("", 10, 12) == [""]
