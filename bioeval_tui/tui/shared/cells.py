@@ -91,11 +91,19 @@ line may end, with what closes after it.
 
 
 def cut(text: str, width: int) -> str:
-    """Return a text on one line and at most `width` cells wide, an ellipsis marking the cut."""
+    """Return a text on one line and at most `width` cells wide, an ellipsis marking the cut, after
+    a word unless that would cost more than a third.
+    """
     line = " ".join(text.split())
     if cell_len(line) <= width:
         return line
-    return fitted(line, width).rstrip()
+    shown = fitted(line, width).removesuffix("…")
+    if not line.startswith(shown):  # half of a wide letter is a space
+        shown = shown[:-1]
+    last_space = line.rfind(" ", 0, len(shown) + 1)
+    if last_space > 2 * len(shown) // 3:
+        shown = line[:last_space]
+    return shown.rstrip(" ,;:.") + "…" if width > 0 else ""
 
 
 def fitted_condition(title: str, width: int) -> str:
