@@ -14,7 +14,7 @@ from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.record.replay import reading_times
 from bioeval_tui.sample.paths import sample_recordings
 from bioeval_tui.tui.batch_demo_app import BatchDemoApp
-from bioeval_tui.tui.data.services import AppServices
+from bioeval_tui.tui.data.services import AppServices, Preferences
 from bioeval_tui.tui.demo_app import PACES, DemoApp, Pace
 
 
@@ -35,6 +35,7 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
         for path, recording in zip(paths, recordings, strict=True):
             write_whole(path, recording.read_bytes())
         services = AppServices(own, writes=False)
+        services.preferences = Preferences(settings.data_dir, writes=False)  # the user's theme
 
         if name == "batch":
             run_app(BatchDemoApp(services, paths, pace=pace, loop=loop, on_quit="leave"))
