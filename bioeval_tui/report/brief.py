@@ -4,13 +4,14 @@ was asked for.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bioeval_tui.base.text import plural
 from bioeval_tui.record.cases import judged, name_placeholders
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.conditions import condition_names
+from bioeval_tui.record.conditions import job_conditions
 from bioeval_tui.report.rows import criteria_words, job_of_trial
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class Brief:
     """Who was tested by whom, and on what."""
 
     job: str
-    conditions: tuple[Condition, ...]
-    """The names of the job's conditions."""
+    conditions: Mapping[Condition, str]
+    """What the job's conditions are called, by name."""
     about: str
     """What the job says that it is about, in one line; empty if it says nothing."""
     agent: str
@@ -172,7 +173,7 @@ def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -
         own_facts=own_facts,
         cases=cases,
         source=started.source,
-        conditions=condition_names(state.job),
+        conditions={one.name: one.title for one in job_conditions(state.job)},
     )
 
 

@@ -1940,10 +1940,11 @@ def _holds(finding: of.EndsWithScore) -> str:
     if not finding.assertions:
         return "it had no assertions"
     count, first = plural(finding.assertions, "assertion"), _title(finding.first)
+    if not finding.fails and finding.assertions == 1:
+        return f"{first} holds" if finding.first else "its assertion holds"
     if not finding.fails:
-        if finding.first:
-            return f"all {count} hold, such as {first}"
-        return f"all {count} hold"
+        which = "both assertions" if finding.assertions == 2 else f"all {count}"
+        return f"{which} hold, such as {first}" if finding.first else f"{which} hold"
     if finding.fails == 1:
         return f"{first} does not hold"
     return f"{finding.fails} of {count} do not hold, such as {first}"

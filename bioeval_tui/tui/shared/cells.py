@@ -273,12 +273,11 @@ def asked_lines(brief: Brief, condition: Condition) -> list[Line]:
     """Return the tasks with the criteria of a condition, for the pane of a conversation that has
     not started.
     """
-    others = tuple(f"{name}: " for name in brief.conditions if name != condition)
+    own = f"{brief.conditions.get(condition, condition)}: "
+    others = tuple(f"{title}: " for name, title in brief.conditions.items() if name != condition)
     lines: list[Line] = [[Cell("What the agent is asked for", "quiet")]]
     for at, (title, criteria) in enumerate(brief.tasks, start=1):
         lines.append([Cell(f"{at:2d} ", "busy"), Cell(title)])
         kept = [part for part in criteria.split("\n") if part and not part.startswith(others)]
-        lines += [
-            [Cell("   "), Cell(part.removeprefix(f"{condition}: "), "quiet")] for part in kept
-        ]
+        lines += [[Cell("   "), Cell(part.removeprefix(own), "quiet")] for part in kept]
     return lines

@@ -673,7 +673,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.EndsWithScore(HIGH, 4, 0, ""),
         "With the facts the agent scores 1.00: all 4 assertions hold."),
     (of.EndsWithScore(HIGH, 2, 0, "none is set"),
-        "With the facts the agent scores 1.00: all 2 assertions hold, such as “none is set”."),
+        "With the facts the agent scores 1.00: both assertions hold, such as “none is set”."),
+    (of.EndsWithScore(HIGH, 1, 0, "none is set"),
+        "With the facts the agent scores 1.00: “none is set” holds."),
     (of.EndsWithScore(HIGH, 0, 0, ""),
         "With the facts the agent scores 1.00: it had no assertions."),
 ]  # fmt: skip

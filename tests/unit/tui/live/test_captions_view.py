@@ -91,7 +91,7 @@ def test_what_is_shown_beside_each_other_never_changes_while_the_run_is_written(
 def test_the_batch_demo_says_what_the_careful_agent_keeps_and_the_guessing_one_breaks() -> None:
     careful, guessing = (captions(path) for path in sample_recordings("batch"))
     kept = (
-        "Without the facts the agent scores 1.00: all 2 assertions hold, such as “no reminder is"
+        "Without the facts the agent scores 1.00: both assertions hold, such as “no reminder is"
         " set without a time zone”."
     )
     assert kept in careful

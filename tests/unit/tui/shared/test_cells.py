@@ -1,9 +1,12 @@
 """Numbers and durations as the screens write them."""
 
 import pytest
+from run_script import scripted_run
 
 from bioeval_tui.base.units import clock, duration, number, signed
-from bioeval_tui.tui.shared.cells import Cell, packed, spark, uplift, wrapped
+from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report.brief import make_brief
+from bioeval_tui.tui.shared.cells import Cell, asked_lines, packed, spark, uplift, wrapped
 from bioeval_tui.tui.shared.wrapped_lines import title_lines
 
 
@@ -60,3 +63,17 @@ def test_a_wrapped_line_of_a_file_keeps_its_indentation() -> None:
     assert title_lines("    - {name: a long  one}", 18, 12) == ["    - {name: a", "long  one}"]
     assert title_lines("    averylongword", 10, 12) == ["    averyl", "ongword"]
     assert title_lines("", 10, 12) == [""]
+
+
+def test_a_pane_says_only_what_is_right_in_its_own_condition() -> None:
+    state = apply_all(RunState(), scripted_run())
+    assert state.started is not None
+    job = {
+        **state.job,
+        "tasks": [{"task": "Ask", "acceptanceCriteria": "It does", "withheldCriteria": "It asks"}],
+    }
+    started = state.started.model_copy(update={"job": job})
+    brief = make_brief(apply_all(RunState(), [started]), started)
+    for condition, expected in (("withheld", "It asks"), ("supplied", "It does")):
+        lines = ["".join(cell.text for cell in line) for line in asked_lines(brief, condition)]
+        assert lines == ["What the agent is asked for", " 1 Ask", f"   {expected}"]
