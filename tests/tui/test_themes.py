@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from driving import contrast
 from fakes import FakeServices
@@ -11,6 +13,7 @@ from textual.color import BLACK, WHITE, Color
 from textual.theme import BUILTIN_THEMES
 
 from bioeval_tui.tui.app import BioevalApp
+from bioeval_tui.tui.live.transcript.styles import STYLES
 
 
 def opened_in(theme: str) -> BioevalApp:
@@ -34,6 +37,20 @@ def test_texts_contrast_with_the_selected_row_and_our_own_themes_keep_their_colo
     for text in ("quiet", "gold", "silver", "bronze", "text-success", "text-error"):
         assert contrast(Color.parse(found[text]), row) >= 3.0 - 0.05, text
         assert found[text] not in (WHITE.hex, BLACK.hex), "a colour remains"
+
+
+@pytest.mark.parametrize("name", ["dark", "light", "colour-blind-safe", "high-contrast"])
+def test_quiet_words_of_a_transcript_can_be_read(name: str) -> None:
+    found = opened_in(name).get_css_variables()
+    ground, ink = Color.parse(found["background"]), Color.parse(found["foreground"])
+    quiet = {
+        part: int(share[1]) / 100
+        for part, style in STYLES.items()
+        if part != "rule" and (share := re.search(r"^(?:italic )?\$foreground (\d+)%", style))
+    }
+    assert {"note", "event", "latency", "code-comment"} <= quiet.keys()
+    for part, share in quiet.items():
+        assert contrast(ground.blend(ink, share), ground) >= 4.5, part
 
 
 def test_in_sixteen_colours_no_text_is_yellow_green_or_white_on_white(
