@@ -93,6 +93,14 @@ async def test_an_assertion_that_an_answer_turned_stands_below_the_answer() -> N
         assert "✓ now true: reminder exists" in lines[answer + 2]
 
 
+async def test_a_conversation_that_is_not_mounted_is_not_drawn() -> None:
+    async with opened(FakeView(scripted_run(), hold_at=5)) as (app, _):
+        frame = app.live.conversations.frames["supplied"]
+        assert frame.is_empty
+        await frame.remove()
+        app.live.conversations.show_heads()
+
+
 def test_an_answer_turns_what_was_otherwise_a_turn_before() -> None:
     state = apply_all(RunState(), scripted_run())
     found = [

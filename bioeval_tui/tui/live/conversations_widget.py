@@ -308,7 +308,8 @@ class Conversations(Vertical):
             frame.show_head(
                 heads_view.head(state, frame.condition, trial, self.watched.link.now), active
             )
-            if state.started is not None and frame.is_empty:
+            # One that is not mounted yet is shown once it is.
+            if state.started is not None and frame.is_empty and frame.is_attached:
                 frame.show_brief(make_brief(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
