@@ -123,7 +123,7 @@ def test_every_view_says_on_what_the_difference_rests(runs: Path) -> None:
         "notebook": load_run(path)._repr_html_(),
     }
     panel = "".join(cell.text for cell in panels.uplift_cells(state, 1))
-    assert panel == "+0.72  on what both share"
+    assert panel == "+0.72  on shared"
     for name, text in views.items():
         assert BASIS in text or "on the 2 criteria both share" in text, name
         assert "0.79" not in text, name
