@@ -1362,7 +1362,7 @@ def _changed(change: tuple[str, str, str]) -> str:
     be read as one.
     """
     path, a, b = change
-    one, two = (f"“{value}”" if " " in value else value for value in (a, b))
+    one, two = (f"“{value}”" if " " in value else value or "nothing" for value in (a, b))
     return f"{path}: A {one}, B {two}"
 
 

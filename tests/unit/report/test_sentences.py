@@ -410,6 +410,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "timing is not compared: A ran 4 conversations at a time with its agent, B 1"),
     (of.JobsDiffer((("tasks[0].weight", "none", "2"),), 3),
      "the job files differ (tasks[0].weight: A none, B 2; and 3 more)"),
+    (of.JobsDiffer((("about", "", "a b"),), 0),
+        "the job files differ (about: A nothing, B “a b”)"),
     (of.JobsDiffer((), 0), "the job files differ (only in layout or comments)"),
     (
         of.IdentityDiffers((("judge", "a", "b"), ("agent's model", "", "m"))),
