@@ -262,13 +262,17 @@ def last_runs(runs: Iterable[CataloguedRun]) -> list[CataloguedRun]:
     return list(by_job.values())
 
 
+FRAME = 5
+"""Cells beside the rows: the frame, a space on each side, and the scrollbar."""
+
+
 def recent(
     runs: Sequence[CataloguedRun], previews: Mapping[str, RunPreview], now: datetime, width: int
 ) -> list[HomeEntry]:
     """Return the newest runs; `previews` are their conclusions by id, as far as known.
 
-    Agents' names get a third of `width`. A longer one and a job's very long name are cut where no
-    room would be left for what came out.
+    Agents' names get a third of `width`, the screen's. A longer one and a job's very long name are
+    cut where no room would be left for what came out.
     """
     shown = runs[:RECENT]
     jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
@@ -286,7 +290,7 @@ def recent(
             ]
         start = _scores(run)
         end = [*outcome, Cell(f"  {ago(run.began, now)}", "quiet")]
-        room = width - 4 - sum(cell_len(cell.text) for cell in (*start, *end))
+        room = width - FRAME - 4 - sum(cell_len(cell.text) for cell in (*start, *end))
         agent = run.agent_words
         if cell_len(agent) + jobs > room:
             agent = cut(agent, agents)

@@ -162,6 +162,16 @@ async def test_what_came_out_stands_in_one_column_also_beside_a_longer_name() ->
         assert len({line.index("1 h ago") for line in lines}) == 1
 
 
+async def test_what_came_out_has_room_beside_the_longest_names() -> None:
+    run = history.run(1, "long_job_" * 9, 0.6, ago=timedelta(hours=1), agent="long-agent-" * 9)
+    more = [history.run(at, "reminder", 0.6, ago=timedelta(hours=1)) for at in range(2, 9)]
+    services = given(history=[run, *more])
+    async with opened(None, (120, 40), services=services, start="home") as (app, pilot):
+        await loaded(app, pilot)
+        rows = [line for line in screen_text(app).splitlines() if "long_job_" in line]
+        assert any("long-agent-" in row and "1 h ago" in row for row in rows), rows
+
+
 def test_nothing_leads_to_the_score_of_a_placebo() -> None:
     run = history.run(1, "job", 0.5, ago=timedelta(hours=1))
     run = run._replace(scores={**run.scores, "placebo": 0.4})
