@@ -381,6 +381,9 @@ class ReviewScreen(RefreshedScreen):
         if item is not None:
             conversation = item.conversation
             quotes = review_view.quotes(item, self.blind, self.me)
+            hidden = review_view.is_hidden(item, self.blind, self.me)
+            if transcript.shows_checks == hidden:
+                transcript.set_choices(show_checks=not hidden)
         is_other = item is None or item.id != self._shown
         if conversation is not self._conversation or conversation is None:
             self._conversation = conversation

@@ -199,6 +199,18 @@ async def test_a_sample_that_is_opened_again_begins_with_the_first_item_without_
         assert len(set(scored)) == 3, "the key scored another item than the two before"
 
 
+async def test_a_blind_review_does_not_show_which_assertions_an_answer_turned() -> None:
+    for blind in (False, True):
+        async with queue(blind=blind) as (app, pilot, _):
+            seen = ""
+            for _at in range(4):
+                seen += screen_text(app)
+                await pilot.press("down")
+                await loaded(app, pilot)
+            assert "Sydney" in seen, "the conversation with the facts"
+            assert ("now true: reminder exists" in seen) != blind
+
+
 async def test_blind_review_hides_the_judges_score_until_you_enter_yours() -> None:
     async with queue(blind=True) as (app, pilot, services):
         text = screen_text(app)

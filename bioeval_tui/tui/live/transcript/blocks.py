@@ -166,6 +166,8 @@ class Choices:
 
     opened: set[Fold] = field(default_factory=set)
     show_events: bool = True
+    show_checks: bool = True
+    """Whether the assertions that an answer turned stand below it: not for a blind review."""
     dense: bool = False
     """No empty line between turns."""
     parting: int | None = None

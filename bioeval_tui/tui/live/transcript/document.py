@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from bioeval_tui.record.events import AssertionChecked
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.tui.live.transcript.blocks import (
     Block,
@@ -329,7 +330,9 @@ class Document:
         if item.message is not None:
             assert self.conversation is not None
             bare = item.message.done and not self.conversation.sent(item.message)
-            turned = turned_checks(self.conversation, item.message)
+            turned: Iterable[AssertionChecked] = ()
+            if self.choices.show_checks:
+                turned = turned_checks(self.conversation, item.message)
             fresh = message_blocks(
                 item, item.message, self.choices, bare_sign_off=bare, turned=turned
             )

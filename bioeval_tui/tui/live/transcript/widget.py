@@ -223,15 +223,18 @@ class Transcript(PageView, can_focus=True):
         self,
         *,
         show_events: bool | None = None,
+        show_checks: bool | None = None,
         dense: bool | None = None,
         roomy: bool | None = None,
     ) -> None:
-        """Show or hide what the agent did, and the empty lines between turns (`roomy`: between
-        messages).
+        """Show or hide what the agent did, which assertions that turned, and the empty lines
+        between turns (`roomy`: between messages).
         """
         choices = self._page.choices
         if show_events is not None:
             choices.show_events = show_events
+        if show_checks is not None:
+            choices.show_checks = show_checks
         if dense is not None:
             choices.dense = dense
         if roomy is not None:
@@ -244,6 +247,11 @@ class Transcript(PageView, can_focus=True):
         if message != choices.parting:
             before, choices.parting = choices.parting, message
             self._read({number for number in (before, message) if number is not None})
+
+    @property
+    def shows_checks(self) -> bool:
+        """Whether the assertions that an answer turned are shown."""
+        return self._page.choices.show_checks
 
     @property
     def shows_events(self) -> bool:
