@@ -18,6 +18,7 @@ from bioeval_tui.report.answer import Answer, answer_batch, answer_grading, answ
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import LET_MODELS_PLAY
+from bioeval_tui.sample.paths import sample_recordings
 from tests.simulations.sets import sentences
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, import_scores, scoring
 
@@ -65,6 +66,17 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     assert found.sure == (
         "no: only a rehearsal: a script speaks and rules judge; it takes models and at least 5"
         " trials"
+    )
+
+
+def test_why_quotes_the_agent_without_its_markdown_and_cuts_after_a_word(tmp_path: Path) -> None:
+    done = "Done: I'll remind you"
+    _, guessing = sample_recordings("batch")
+    spoken = guessing.read_text(encoding="utf-8")
+    path = tmp_path / guessing.name
+    path.write_text(spoken.replace(done, "**Done:** I'll *remind* you"), encoding="utf-8")
+    assert load_run(path).answer.why.endswith(
+        "— “Done: I'll remind you to take warfarin on Monday 30 November 2026 at 09:00 (UTC)…”"
     )
 
 
