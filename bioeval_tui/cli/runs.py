@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import click
 
@@ -20,14 +20,11 @@ from bioeval_tui.base.units import date, number
 from bioeval_tui.cli.common_options import LazyGroup, Table, with_env_file, with_redact
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition, published_title
+from bioeval_tui.record.participants import Fault
 from bioeval_tui.record.runs import CataloguedRun
 
 SHOWN = 50
 """The default number of rows in the terminal."""
-FAULTS = ("agent", "evaluator", "judge", "infrastructure", "unclear", "program", "none")
-"""Those that recordings have; the module of their events takes longer to load than a list to
-print.
-"""
 
 PrintedRun = Annotated[
     dict[str, Any], Fields(CataloguedRun, without=("folder", "names_chatbot"), path=str)
@@ -55,11 +52,7 @@ PrintedRun = Annotated[
         " agent failed."
     ),
 )
-@click.option(
-    "--fault",
-    type=click.Choice(FAULTS),
-    help="Only runs with this fault.",
-)
+@click.option("--fault", type=click.Choice(get_args(Fault)), help="Only runs with this fault.")
 @click.option("--min-score", type=click.FloatRange(0, 1), help="Only runs with at least this mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 @click.option(

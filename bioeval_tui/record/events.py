@@ -25,7 +25,7 @@ from bioeval_tui.record.agent_span import AgentSpan
 from bioeval_tui.record.cases import MET_ABOVE, MOST_TRIALS, Case, JobCase, Trial
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
-from bioeval_tui.record.participants import Peer, Role
+from bioeval_tui.record.participants import Fault as Fault, Peer, Role
 from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.run_options import Kind, Option, kinds, tupled
 from bioeval_tui.statistics.means import reaches
@@ -49,12 +49,6 @@ RESULT_REASONS: frozenset[EndReason] = frozenset(
     {"signed_off", "max_turns", "agent_failed", "timed_out", "unknown"}
 )
 """Ends after which a conversation counts as a result of the agent."""
-Fault = Literal["agent", "evaluator", "judge", "infrastructure", "unclear", "program", "none"]
-"""`infrastructure`: a model's provider, the graph, the FHIR server, or this machine.
-
-`unclear`: the agent, or what lies between it and this program, and nobody can tell which.
-`program`: a defect of this program, met over what a peer sent.
-"""
 EXCUSED: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
 """A gate allows for some of these if its threshold is met even where they count 0: what an agent
 says may make a user or judge fail.

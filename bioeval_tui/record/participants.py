@@ -1,5 +1,5 @@
-"""Who takes part in a run: the peers and the two speakers, and what models are called, as asked for
-and as served.
+"""Who takes part in a run: the peers and the two speakers, whose fault something is, and what
+models are called, as asked for and as served.
 
 Imports nothing heavy.
 """
@@ -16,6 +16,12 @@ Peer = Literal["agent", "evaluator", "judge", "graph", "fhir", "knowledge"]
 Role = Literal["user", "assistant"]
 SPEAKERS: dict[Role, str] = {"user": "user", "assistant": "agent"}
 """What readers call the two speakers, whatever a job calls its user."""
+Fault = Literal["agent", "evaluator", "judge", "infrastructure", "unclear", "program", "none"]
+"""`infrastructure`: a model's provider, the graph, the FHIR server, or this machine.
+
+`unclear`: the agent, or what lies between it and this program, and nobody can tell which.
+`program`: a defect of this program, met over what a peer sent.
+"""
 
 
 def judge_name(models: Sequence[str], repeats: int, items_per_request: int | None = None) -> str:

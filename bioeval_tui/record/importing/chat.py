@@ -8,11 +8,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.record.condition_names import is_name
 from bioeval_tui.record.conditions import SUPPLIED
+from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.importing.conversations import (
     ChatRole,
     GivenScore,
@@ -302,7 +303,7 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
     facts = _texts(data, "facts") or (sentences(vignette) if isinstance(vignette, str) else ())
     if not is_name(str(condition)):
         condition = SUPPLIED.name if facts else None
-    if reason not in _ENDS:
+    if reason not in get_args(EndReason):
         reason = "unknown"
     scores, author = [], ""
     if score is not None:
@@ -340,9 +341,6 @@ def _answer_key(data: Mapping[str, Any]) -> str:
     if len(keys) == 1:
         return keys[0]
     return ""
-
-
-_ENDS = ("signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled")
 
 
 def _number(value: Any) -> float | None:
