@@ -203,16 +203,14 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
         or _broken_by_agent(run)
         or _facts_finding(run, summary)
     )
-    what = _run_scores(run, summary, counted) if sentences.has_scores(finding) else finding
+    has_scores = isinstance(finding, of.ScoredFinding)
+    what = _run_scores(run, summary, counted) if has_scores else finding
     failed = sentences.cause(finding)
     why, decided, passage = failed, None, None
     if not failed:
         decided = _deciding(run.lowest, what)
         why, passage = _why(run, run.lowest, decided)
     is_rehearsal = run.started.rehearsal and run.ended is not None
-    by_user: tuple[of.UserSpread, ...] = ()
-    if sentences.has_scores(finding):
-        by_user = user_spreads(run)
     return Answer(
         finding,
         sentences.sentence(what),
@@ -222,7 +220,7 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
         decided,
         passage,
         _control(finding, summary),
-        by_user=by_user,
+        by_user=user_spreads(run) if has_scores else (),
         facts_kept=facts_kept_by([run]),
         tools_failed=tools_made_fail([run]),
     )
@@ -601,7 +599,7 @@ def _effect(run: RecordedRun, summary: Summary, uplift: Difference) -> Conclusio
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     pairs = [pair for pair in run.scored_pairs if run.why_not_compared(pair[0].trial) != NO_FACTS]
     control = _told_apart(summary)
-    if control is not None and control.verdict == "talk" and uplift.direction in _CLEAR:
+    if control is not None and control.verdict == "talk" and uplift.is_beyond_chance:
         return of.EffectOfTalk(trials, uplift.mean, interval)
     if all(one.score == two.score == 1 for one, two in pairs):
         return of.NothingToGain(trials, uplift.direction != "too few")
@@ -618,18 +616,6 @@ def _effect(run: RecordedRun, summary: Summary, uplift: Difference) -> Conclusio
     return of.EffectOfFacts(trials, uplift.mean, equal, interval, with_talk)
 
 
-_CLEAR = ("better", "worse")
-_ABOUT_FACTS = (
-    of.EffectOfFacts,
-    of.EffectOfTalk,
-    of.EffectWithinChance,
-    of.NoEffectOfFacts,
-    of.NothingToGain,
-    of.TooFewForEffect,
-)
-"""Findings about a difference, whose parts a placebo can tell."""
-
-
 def _told_apart(summary: Summary) -> of.FactsOrTalk | None:
     """Return what of the difference is the facts'; None without a placebo, or if it cannot be
     told.
@@ -641,7 +627,7 @@ def _told_apart(summary: Summary) -> of.FactsOrTalk | None:
 
 def _control(finding: ConclusionFinding, summary: Summary) -> str:
     """Return what a placebo tells of the difference, if there is one to speak of."""
-    if summary.control is None or not isinstance(finding, _ABOUT_FACTS):
+    if summary.control is None or not isinstance(finding, of.EffectFinding):
         return ""
     return sentences.sentence(summary.control.finding)
 
@@ -873,6 +859,7 @@ _BY: dict[str, of.SaidBy] = {
 def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> tuple[of.Step, ...]:
     """Return what can be done about a run's answer, the most useful first."""
     this = (run.run_id,)
+    has_scores = isinstance(finding, of.ScoredFinding)
     steps: list[of.Step] = []
     if isinstance(finding, of.WasCancelled | of.StillUnfinished):
         steps.append(of.Step("resume", this))
@@ -892,9 +879,9 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
         more = needed - finding.trials.used
         again = _job_again(run, trials=None)
         steps.append(of.Step("trials", job=again, trials=more, total=needed))
-    elif imported and not sentences.has_scores(finding):
+    elif imported and not has_scores:
         steps.append(of.Step("judge", this))  # nobody can hold these conversations again
-    elif isinstance(finding, of.AgentBroke | of.ScoresLost) or not sentences.has_scores(finding):
+    elif isinstance(finding, of.AgentBroke | of.ScoresLost) or not has_scores:
         ways = chain.from_iterable(talk.ways for talk in run.conversations)
         steps.append(of.Step("again", job=_job_again(run), way=next(ways, "")))
     elif isinstance(finding, of.UncleanStart) and finding.no_state:

@@ -481,14 +481,13 @@ class ConditionComparison:
         """How many conversations without a score would make one run better beyond chance, or not
         so, if they count 0.
         """
-        clear = ("better", "worse")
-        said, direction = [self.lowest, self.highest], self.score.direction
-        changed = [
-            len(one.estimate.points) - len(self.score.estimate.points)
-            for one in said
-            if one.direction != direction and (one.direction in clear or direction in clear)
-        ]
-        return sum(changed)
+        known = len(self.score.estimate.points)
+        return sum(
+            len(one.estimate.points) - known
+            for one in (self.lowest, self.highest)
+            if one.direction != self.score.direction
+            and (one.is_beyond_chance or self.score.is_beyond_chance)
+        )
 
     @property
     def whole(self) -> ValueComparison:

@@ -78,6 +78,16 @@ class ConclusionFinding(Finding):
         return None
 
 
+class ScoredFinding(ConclusionFinding):
+    """Of a run that has scores to show."""
+
+
+class EffectFinding(ScoredFinding):
+    """What the difference of the scores says of the facts, whose part in it a placebo can tell."""
+
+    trials: Trials
+
+
 # What findings are made of
 
 
@@ -259,7 +269,7 @@ class NoScoreThere(ConclusionFinding):
     cause: str
 
 
-class ScoresLost(ConclusionFinding):
+class ScoresLost(ScoredFinding):
     """So many conversations without a score, or such, that those with one say little of the agent:
     `why` is what a gate says of it, and `cause` that of the first.
     """
@@ -270,7 +280,7 @@ class ScoresLost(ConclusionFinding):
     cause: str
 
 
-class AgentBroke(ConclusionFinding):
+class AgentBroke(ScoredFinding):
     """Conversations that the agent ended early."""
 
     failed: Breakdown | None
@@ -303,7 +313,7 @@ class Gain(Finding):
     failures: int = 0
 
 
-class OneCondition(ConclusionFinding):
+class OneCondition(ScoredFinding):
     """A run of one condition."""
 
     outcome: ClassVar[Outcome] = "one_condition"
@@ -312,7 +322,7 @@ class OneCondition(ConclusionFinding):
     interval: Interval | None
 
 
-class UncleanStart(ConclusionFinding):
+class UncleanStart(ScoredFinding):
     """Conditions that did not, or may not, have started from the same state."""
 
     why: str
@@ -328,32 +338,32 @@ class UncleanStart(ConclusionFinding):
         return "not_clean"
 
 
-class NoPairOfScores(ConclusionFinding):
+class NoPairOfScores(ScoredFinding):
     """Scores of which no trial has both."""
 
     outcome: ClassVar[Outcome] = "not_measured"
 
 
-class ContrastNotRun(ConclusionFinding):
+class ContrastNotRun(ScoredFinding):
     """Scores without those of a condition of whose difference the effect of the facts is."""
 
     outcome: ClassVar[Outcome] = "one_condition"
     missing: tuple[Condition, ...]
 
 
-class NoFactsInJob(ConclusionFinding):
+class NoFactsInJob(ScoredFinding):
     """A job without facts, which asks the same twice."""
 
     outcome: ClassVar[Outcome] = "no_facts"
 
 
-class NoFactGiven(ConclusionFinding):
+class NoFactGiven(ScoredFinding):
     """Facts that the user kept."""
 
     outcome: ClassVar[Outcome] = "facts_not_given"
 
 
-class FactsUnread(ConclusionFinding):
+class FactsUnread(ScoredFinding):
     """Facts of which the ledger cannot tell whether the user gave one; `why` is a clause that says
     so.
     """
@@ -370,11 +380,10 @@ class OneOfTrials(ConclusionFinding):
     of: int
 
 
-class NothingToGain(ConclusionFinding):
+class NothingToGain(EffectFinding):
     """Full scores in both conditions."""
 
     outcome: ClassVar[Outcome] = "perfect"
-    trials: Trials
     enough: bool
     """Whether there are enough of them to tell a difference."""
 
@@ -386,18 +395,16 @@ class NothingToGain(ConclusionFinding):
         return None
 
 
-class NoEffectOfFacts(ConclusionFinding):
+class NoEffectOfFacts(EffectFinding):
     """The same score in both conditions, in every trial."""
 
     outcome: ClassVar[Outcome] = "no_difference"
-    trials: Trials
     attributed: ClassVar[float | None] = 0.0
 
 
-class EffectOfFacts(ConclusionFinding):
+class EffectOfFacts(EffectFinding):
     """Different scores in both conditions; `by` is with the facts − without."""
 
-    trials: Trials
     by: float
     all_equal: bool
     interval: Interval | None
@@ -420,38 +427,35 @@ class EffectOfFacts(ConclusionFinding):
         return self.by
 
 
-class EffectOfTalk(ConclusionFinding):
+class EffectOfTalk(EffectFinding):
     """Different scores in both conditions, of which the placebo shows that the longer talk makes
     the difference; `by` is with the facts − without.
     """
 
     outcome: ClassVar[Outcome] = "longer_talk"
-    trials: Trials
     by: float
     interval: Interval | None
     """Of the difference."""
 
 
-class EffectWithinChance(ConclusionFinding):
+class EffectWithinChance(EffectFinding):
     """Scores whose difference chance alone would often make."""
 
     outcome: ClassVar[Outcome] = "no_difference"
-    trials: Trials
     by: float
     interval: Interval | None
 
 
-class TooFewForEffect(ConclusionFinding):
+class TooFewForEffect(EffectFinding):
     """Scores of too few trials or cases for an effect."""
 
     outcome: ClassVar[Outcome] = "too_few"
-    trials: Trials
     cases: int | None
     """The number of cases, where these count and not the trials."""
     needed: int
 
 
-class NoSharedCriteria(ConclusionFinding):
+class NoSharedCriteria(ScoredFinding):
     """Conditions that are each scored by their own criteria only, so that no effect is claimed."""
 
     full: bool
@@ -491,9 +495,7 @@ class FactsOrTalk(Finding):
         """
         if "too few" in (self.facts.direction, self.talk.direction):
             return "too few"
-        of_facts, of_talk = (
-            one.direction in ("better", "worse") for one in (self.facts, self.talk)
-        )
+        of_facts, of_talk = self.facts.is_beyond_chance, self.talk.is_beyond_chance
         if of_facts and of_talk:
             return "both"
         if of_facts:
@@ -538,7 +540,7 @@ class ControlsOf(Finding):
     of_models: tuple[tuple[str, ControlFinding], ...]
 
 
-class SharedNotRecorded(ConclusionFinding):
+class SharedNotRecorded(ScoredFinding):
     """Criteria of which the conditions share some, in a recording without the verdicts on these."""
 
     outcome: ClassVar[Outcome] = "own_criteria"

@@ -233,7 +233,7 @@ def advice(difference: Difference) -> Finding | None:
         return of.PairsWithoutInterval(len(estimate.points))
     if difference.direction == "too few":
         return of.PairsWithinChance(of.Units(pairs, difference.unit), difference.needed)
-    if difference.direction in ("better", "worse"):
+    if difference.is_beyond_chance:
         return None
     of_cases = estimate.clusters > 1
     if difference.direction == "same":

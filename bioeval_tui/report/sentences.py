@@ -565,22 +565,6 @@ SAY_WHAT_IS_KEPT = (
     " job's `target`"
 )
 """What makes a run clean whose agent shows no state."""
-
-
-def has_scores(finding: of.ConclusionFinding) -> bool:
-    """Return whether a run with this finding has scores to show."""
-    return isinstance(finding, _WITH_SCORES)
-
-
-_WITH_SCORES = (
-    of.ScoresLost, of.AgentBroke, of.OneCondition, of.UncleanStart, of.NoPairOfScores,
-    of.ContrastNotRun,
-    of.NoFactsInJob,
-    of.NoFactGiven, of.FactsUnread, of.EffectOfTalk,
-    of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,
-    of.TooFewForEffect,
-    of.NoSharedCriteria, of.SharedNotRecorded,
-)  # fmt: skip
 _REHEARSAL = {
     True: "a rehearsal: a script speaks and rules judge",
     False: "a rehearsal: no model speaks as the user",
@@ -588,8 +572,7 @@ _REHEARSAL = {
 """By whether rules judge."""
 _YES_OR_NO = re.compile("^(yes|no|not yet): ")
 _REPEATABLE = (
-    of.OneCondition, of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,
-    of.TooFewForEffect, of.EffectOfTalk,
+    of.OneCondition, of.EffectFinding,
     of.BestModel, of.ModelsTied, of.TooFewForBest, of.ModelsWithinChance, of.RunsCompared,
 )  # fmt: skip
 """Of these, more trials would make one surer, if anything but a script and rules took part."""
@@ -1587,7 +1570,7 @@ def _simulated_users(finding: of.SimulatedUsers) -> str:
     if interval is not None:
         spread = f"95 % interval {interval_words(interval)}"
     basis = f"{plural(finding.difference.units, finding.difference.unit)}, {spread}"
-    if finding.difference.direction in ("better", "worse"):
+    if finding.difference.is_beyond_chance:
         more = "higher" if apart > 0 else "lower"
         return (
             f"{finding.title}: simulated users score the agent {number(abs(apart))} {more} than a"
@@ -2105,15 +2088,6 @@ def _model(model: of.ModelScore, is_first: bool) -> str:
     return f"{model.name} {number(model.score)} ({scores})"
 
 
-MOST_FACTS, LONGEST_FACTS = 3, 110
-"""How many facts a sentence names, and in how many characters."""
-LEAST_SENTENCE = 4
-"""Minimum number of words of a sentence; `A penicillin allergy` is none."""
-_USER = "that the user "
-_SUBJECT = re.compile(r"(the|an?|s?he|they|his|her|their) ", re.IGNORECASE)
-_BRACKETS = re.compile(r"\([^()]*\)")
-
-
 def _basis_words(
     trials: of.Trials, interval: Interval | None = None, *, all_equal: bool = False
 ) -> str:
@@ -2244,7 +2218,6 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "few": _too_few,
     "one": number1,
     "scored": lambda found: _share(found.scored, found.planned),
-    "Clause": lambda clause: upper_first(_short(clause)),
     "share": share,
     "short": _short,
     "side": side_words,

@@ -116,6 +116,11 @@ class Difference:
         return "worse"
 
     @property
+    def is_beyond_chance(self) -> bool:
+        """Whether chance alone would rarely make it."""
+        return self.direction in ("better", "worse")
+
+    @property
     def beyond_interval(self) -> bool:
         """Whether the interval leaves out 0 although the corrected p-value does not allow a
         verdict.

@@ -98,10 +98,10 @@ def alarms(pairs: int, design: Design, drop: float = 0.0) -> Alarms:
     for _ in range(pairs):
         found = compared(random, design, drop)
         gate += bool(found.regressions)
-        arrows += any(one.direction in ("better", "worse") for one in _shown(found))
+        arrows += any(one.is_beyond_chance for one in _shown(found))
         facts = found.a.summary
         tested = [facts.uplift, *(task.difference for task in facts.task_uplifts)]
-        uplift += any(one.direction in ("better", "worse") for one in tested if one is not None)
+        uplift += any(one.is_beyond_chance for one in tested if one is not None)
     return Alarms(gate / pairs, arrows / pairs, uplift / pairs)
 
 

@@ -292,7 +292,7 @@ def _change_cell(check: AssertionComparison) -> Cell:
     """Return what became of an assertion, in colour only if chance alone would rarely do it."""
     said, difference = CHANGES[check.change], check.difference
     higher = difference is not None and (difference.mean or 0.0) > 0
-    if difference is not None and difference.direction in ("better", "worse"):
+    if difference is not None and difference.is_beyond_chance:
         said = said.removeprefix("◐ ")
         if higher:
             return Cell(f"▲ {said}", "good")
