@@ -79,7 +79,7 @@ from bioeval_tui.record.state import (
 from bioeval_tui.record.tool_calls import paired as paired
 from bioeval_tui.report.formats.registry import Asked as Asked
 from bioeval_tui.report.frames import to_arrow as to_arrow
-from bioeval_tui.report.result import RunResult as RunResult, talks as talks
+from bioeval_tui.report.result import RunResult as RunResult
 from bioeval_tui.report.run import ConversationResult as ConversationResult, reason_of as reason_of
 from bioeval_tui.statistics.estimates import grouped as grouped
 from bioeval_tui.statistics.means import exact_mean as exact_mean

@@ -72,9 +72,8 @@ from bioeval_tui.report.reviews import judged_again, listed_reviews, verdicts_re
 from bioeval_tui.report.rows import counted_shared
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
-from bioeval_tui.report.summary import Summary, assertion_share, summarise_runs
+from bioeval_tui.report.summary import Summary, summarise_runs
 from bioeval_tui.sample.paths import SAMPLE_AGENT
-from bioeval_tui.statistics.estimates import Proportion
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,8 +386,8 @@ class RunResult(RecordedRun):
 
     @property
     def known_clean(self) -> bool | None:
-        """The same; None if unknown, or if only one condition was run and nothing made it
-        unclean.
+        """Whether the run is clean; None if that is unknown, or if only one condition was run and
+        nothing made it unclean.
         """
         state = self.state
         alone = state.only_condition is not None and state.clean
@@ -440,18 +439,9 @@ class RunResult(RecordedRun):
         """Return how much a trial's conditions share; None if that is everything."""
         return counted_shared([self.criteria_shared(number)])
 
-    @cached_property
-    def trial_results(self) -> tuple[TrialResult, ...]:
-        """Every trial that has started."""
-        return tuple(self.trial(number) for number in self.trials)
-
     def trial(self, number: int) -> TrialResult:
         """Return one trial, which may not have started."""
         return _trial_result(self, number)
-
-    def assertion_share(self, condition: Condition, index: int) -> Proportion:
-        """Return how often an assertion passed at the end of a condition's conversations."""
-        return assertion_share([self], condition, index)[0]
 
     @cached_property
     def user_faults_words(self) -> str:
@@ -527,9 +517,17 @@ class RunResult(RecordedRun):
     @cached_property
     def judge_unreviewed(self) -> bool:
         """Whether a model judged, and people reviewed no sample of its verdicts."""
-        judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
         by_model = self.started.source is None and self.kind_of("scorer") != "rules"
-        return judged and by_model and not self.sampled
+        return self._was_judged and by_model and not self.sampled
+
+    @property
+    def _was_judged(self) -> bool:
+        return any(talk.verdict and not talk.verdict.error for talk in self.talks)
+
+    @property
+    def _judged_by_llm(self) -> bool:
+        """Whether the recorded verdicts are those of a model that this program asked."""
+        return self.started.source is None and self.kind_of("scorer") == "llm"
 
     @cached_property
     def people_say(self) -> tuple[str, ...]:
@@ -554,10 +552,9 @@ class RunResult(RecordedRun):
         None if none is.
         """
         verdicts = (verdict for talk in self.talks if (verdict := talk.verdict))
-        recorded_by_model = self.started.source is None and self.kind_of("scorer") == "llm"
         # A later judge that is a model has a prompt.
         if not any(
-            verdict.prompts or (recorded_by_model and not verdict.author)
+            verdict.prompts or (self._judged_by_llm and not verdict.author)
             for verdict in verdicts
             if not verdict.error
         ):
@@ -598,9 +595,7 @@ class RunResult(RecordedRun):
         """
         exam = self.exam
         if exam is None:
-            by_model = self.started.source is None and self.kind_of("scorer") == "llm"
-            judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
-            if by_model and judged:
+            if self._judged_by_llm and self._was_judged:
                 return of.JudgeNotExamined()
             return None
         if exam.why_not and not exam.refusal:
@@ -711,16 +706,6 @@ def result_of(
         prices=prices or shipped_prices(),
         is_replayed=is_replayed,
     )
-
-
-def talks(
-    runs: Sequence[RunResult], condition: Condition | None = None
-) -> Iterator[tuple[RunResult, ConversationState]]:
-    """Yield the folded conversations, each with its run, as plug-ins for formats took them before
-    `RunResult` had its own.
-    """
-    for run in runs:
-        yield from ((run, talk) for talk in run.talks if condition in (None, talk.key.condition))
 
 
 def report_title(results: Sequence[RunResult]) -> str:

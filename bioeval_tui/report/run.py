@@ -86,6 +86,8 @@ from bioeval_tui.statistics.means import exact_mean
 
 MOST_CONTENTS = 1_000
 """What so many conversations are about is kept in memory; that of others is made again."""
+USUAL_ENDS: frozenset[EndReason] = frozenset({"signed_off", "max_turns", "unknown"})
+"""Ends that explain no missing score."""
 
 
 class ConversationResult:
@@ -344,13 +346,7 @@ class ConversationResult:
         reason, ended = self.scored.reason, self.ended
         if (
             ended is None
-            or ended.reason
-            # usual ends, which explain no missing score
-            in (
-                "signed_off",
-                "max_turns",
-                "unknown",
-            )
+            or ended.reason in USUAL_ENDS
             or (ended.detail and ended.explained in reason)
         ):
             return reason
@@ -369,7 +365,15 @@ class ConversationResult:
         """How it ended before its time and whose fault that was, in words; empty if it ran to its
         end.
         """
-        return _ended_early(self.ended)
+        ended = self.ended
+        if ended is None or ended.reason in USUAL_ENDS:
+            return ""
+        why = ended.reason.replace("_", " ")
+        if ended.fault != "none":
+            why += f", fault of the {ended.fault}"
+        if ended.detail:
+            return f"ended early ({why}): {ended.explained}"
+        return f"ended early ({why})"
 
     @property
     def cause(self) -> str:
@@ -608,17 +612,6 @@ def _why_excluded(talk: ConversationState) -> str:
     return "not measured"
 
 
-def _ended_early(ended: ConversationEnded | None) -> str:
-    if ended is None or ended.reason in ("signed_off", "max_turns", "unknown"):
-        return ""
-    why = ended.reason.replace("_", " ")
-    if ended.fault != "none":
-        why += f", fault of the {ended.fault}"
-    if ended.detail:
-        return f"ended early ({why}): {ended.explained}"
-    return f"ended early ({why})"
-
-
 @dataclass(frozen=True, eq=False)
 class RecordedRun:
     """A recording, folded from its masked events, with its reviews and later verdicts.
@@ -640,9 +633,9 @@ class RecordedRun:
     sampled: bool = False
     """Whether a random sample of its verdicts was drawn for people to review."""
     stored: StoredRun | None = None
+    """The recording as rows, with which figures can be kept; None of a small one."""
     is_replayed: bool = False
     """Whether a replay shows it, perhaps not to its end."""
-    """The recording as rows, with which figures can be kept; None of a small one."""
 
     _criteria_shared: dict[Hashable, SharedCriteria] = field(
         default_factory=dict, init=False, repr=False, compare=False

@@ -449,11 +449,12 @@ def test_a_task_can_be_graded_by_a_plugins_metric(site, tmp_path_factory, monkey
 
 
 SHOUT = """
-from bioeval_tui.formats import talks
 from bioeval_tui.protocols import Format
 
 def write_runs(runs, asked):
-    return "".join(f"{run.run_id} {talk.key.condition}!\\n".upper() for run, talk in talks(runs))
+    return "".join(
+        f"{run.run_id} {talk.condition}!\\n".upper() for run in runs for talk in run.conversations
+    )
 
 shout = Format("any", (".shout",), "ids, loud", {"runs": write_runs})
 named = Format("named", (".named.shout",), "ids", {"run": "loud:write_run"}, name_of="loud:name")

@@ -25,7 +25,7 @@ PUBLISHED = {
         "chat_pieces", "compact_json", "grouped", "in_unit", "is_archive", "lines", "members",
         "messages_of", "milliseconds",
         "moment", "object_at", "objects", "open_archive", "paired", "reason_of", "scores_beside",
-        "talks", "text_of", "to_arrow", "whole_number",
+        "text_of", "to_arrow", "whole_number",
     ],
     "bioeval_tui.grading": [
         "Grader", "GraderPool", "Invalid", "InvalidSubmissionError", "Leaderboard", "NotGraded",

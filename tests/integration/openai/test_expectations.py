@@ -250,7 +250,7 @@ async def test_an_answer_says_that_each_condition_has_its_own_criteria(tmp_path)
 
 async def test_no_view_of_one_run_calls_the_difference_an_uplift_by_facts(tmp_path):
     result = load_run((await run(tmp_path, CAREFUL))[0].path)
-    card = score_card_view.card_text(result, result.trial_results[0])
+    card = score_card_view.card_text(result, result.trial(1))
     several = "\n".join(map(str, summary_lines(result.summary)))
     for view in (several, document_of("md", result)):
         assert "difference" in view

@@ -461,7 +461,7 @@ async def test_each_case_and_persona_is_judged_by_its_own_filled_in_criteria(
             f"NEWPRICE {one} for {who}" for one in ("one", "two") for who in ("calm", "hurried")
         }
         run = world.run
-        criteria = [row.tasks[1].criteria for row in run.trial_results]
+        criteria = [run.trial(trial).tasks[1].criteria for trial in run.trials]
         assert criteria == [
             "NEWPRICE one for calm",
             "NEWPRICE one for hurried",
@@ -474,7 +474,7 @@ async def test_each_case_and_persona_is_judged_by_its_own_filled_in_criteria(
         assert [task.title for talk in run.conversations for task in talk.tasks][1::2] == [
             "Learn what tea costs"
         ] * 2 + ["Learn what milk costs"] * 2
-        first = load_run(world.path, as_recorded=True).trial_results[0]
+        first = load_run(world.path, as_recorded=True).trial(1)
         assert first.tasks[1].criteria == "OLDPRICE one for calm"
 
 

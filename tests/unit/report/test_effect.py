@@ -113,7 +113,7 @@ def test_every_view_says_on_what_the_difference_rests(runs: Path) -> None:
     path = run.write(runs)
     result = load_run(path).loaded[0]
     state = apply_all(RunState(), run.events())
-    trial = result.trial_results[0]
+    trial = result.trial(1)
     card = score_card_view.card_text(result, trial)
     views = {
         "markdown": document_of("md", result),
@@ -190,7 +190,7 @@ def test_without_anything_shared_no_difference_is_claimed(
         assert claimed in view
     for view in (document_of("html", result), document_of("md", result)):
         assert "each by its own criteria" in view
-    card = score_card_view.card_text(result, result.trial_results[0])
+    card = score_card_view.card_text(result, result.trial(1))
     assert "each by its own criteria" in card
     assert listed_difference() is None
 
