@@ -254,14 +254,24 @@ def remembered(exam: Exam, folder: Path | None) -> Mapping[str, Any] | None:
 
 
 async def hold_exam(
-    exam: Exam, judge: Judge, limit_s: float, budget: SpendingBudget, folder: Path | None
+    exam: Exam,
+    judge: Judge,
+    limit_s: float,
+    budget: SpendingBudget,
+    folder: Path | None,
+    *,
+    anew: bool = False,
 ) -> Mapping[str, Any]:
     """Ask the judge about the controls, and return the fields of `JudgeExamined`; one that was
-    finished is remembered.
+    finished is remembered in `folder`, and only held again if it is to be held `anew`.
 
     Raises:
         LimitReachedError: the budget allows no other request.
     """
+    if exam.why_not:
+        return {"judge": judge.identity, "why_not": exam.why_not}
+    if not anew and (known := remembered(exam, folder)) is not None:
+        return known
     with counting(budget) as used:
         controls = await asyncio.gather(
             *(_judged(judge, exam, control, view, limit_s) for control, view in exam.views)
@@ -280,11 +290,6 @@ async def hold_exam(
             below(private_dir(folder), f"{exam.key}.json"), kept.model_dump_json(), mode=0o600
         )
     return fields
-
-
-def no_exam(exam: Exam, judge: Judge) -> Mapping[str, Any]:
-    """Return the fields of `JudgeExamined` for a job that has none."""
-    return {"judge": judge.identity, "why_not": exam.why_not}
 
 
 def _case_fields(exam: Exam) -> dict[str, Any]:

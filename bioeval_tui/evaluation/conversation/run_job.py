@@ -458,13 +458,14 @@ class JobRun:
 
         Raises `LimitReachedError`.
         """
-        asked, judge, folder = exam.exam_of_run(self.plan), self.parts.judge, self.parts.exams
-        if asked.why_not:
-            fields = exam.no_exam(asked, judge)
-        else:
-            fields = (None if anew else exam.remembered(asked, folder)) or await exam.hold_exam(
-                asked, judge, self.plan.limits.judge_s, self.parts.budget, folder
-            )
+        fields = await exam.hold_exam(
+            exam.exam_of_run(self.plan),
+            self.parts.judge,
+            self.plan.limits.judge_s,
+            self.parts.budget,
+            self.parts.exams,
+            anew=anew,
+        )
         self.examined = self.emitter.emit(events.JudgeExamined, **fields)
 
     async def judge_refusal(self, judge: str) -> str:
@@ -890,10 +891,7 @@ class _Conversation:
         if not job.judged_in(self.transcript.condition):
             self.record.judged = not any(map(job.judged_in, self.plan.conditions))
             return None, "", "none"
-        before, after = (
-            self.record.start,
-            self._dialogue.observer.at_end if self._dialogue else None,
-        )
+        before, after = self.record.start, self.dialogue.observer.at_end
         view = judge_view(
             job,
             self.transcript.condition,

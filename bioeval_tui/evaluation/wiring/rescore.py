@@ -370,12 +370,7 @@ class Rescorer:
         asked = exam.choose_exam(
             jobs, self._started.conditions, judge.identity, hosts, self._prompt()
         )
-        if asked.why_not:
-            fields = exam.no_exam(asked, judge)
-        else:
-            fields = exam.remembered(asked, folder) or await exam.hold_exam(
-                asked, judge, self._makers.judge_s, UNLIMITED, folder
-            )
+        fields = await exam.hold_exam(asked, judge, self._makers.judge_s, UNLIMITED, folder)
         return events.JudgeExamined(
             run_id=self.run_id,
             seq=0,
@@ -557,9 +552,7 @@ class Rescorer:
 
     def view_of(self, talk: ConversationState) -> JudgeView:
         """Return a conversation as a judge sees it."""
-        before = next(
-            (seen.object_context for seen in talk.observations if seen.after_turn == 0), None
-        )
+        before = talk.start.object_context if talk.start is not None else None
         after = talk.observations[-1].object_context if talk.observations else None
         messages = sent_messages(talk, self.job.evaluator.signoff)
         return judge_view(
