@@ -21,7 +21,7 @@ from bioeval_tui.base.archives import (
     open_archive as open_archive,
 )
 from bioeval_tui.base.errors import InputError as InputError
-from bioeval_tui.base.text import compact_json as compact_json
+from bioeval_tui.base.text import compact_json as compact_json, json_or_text as json_or_text
 from bioeval_tui.record.agent_span import AgentSpan as AgentSpan
 from bioeval_tui.record.cases import Case as Case
 from bioeval_tui.record.condition_names import is_name as is_name
@@ -70,7 +70,11 @@ from bioeval_tui.record.importing.said import (
 )
 from bioeval_tui.record.importing.traces import Step as Step, conversations_of as conversations_of
 from bioeval_tui.record.participants import SPEAKERS as SPEAKERS
-from bioeval_tui.record.spans import Meaning as Meaning, meaning_of as meaning_of
+from bioeval_tui.record.spans import (
+    Meaning as Meaning,
+    SpanKind as SpanKind,
+    meaning_of as meaning_of,
+)
 from bioeval_tui.record.state import (
     ConversationKey as ConversationKey,
     ConversationState as ConversationState,

@@ -9,6 +9,7 @@ the judge, the simulated user, documents. Only `terminal_text` draws it, too.
 
 from __future__ import annotations
 
+import contextlib
 import html
 import json
 import math
@@ -262,6 +263,17 @@ def parse_json(text: str | bytes) -> Any:
     halves = "\\ud" in text.lower() or (not text.isascii() and _HALVES.search(text))
     if halves:
         return _replace_surrogates(value)
+    return value
+
+
+def json_or_text(value: Any, *, quoted: bool = False) -> Any:
+    """Return the list or object in a JSON text, or with `quoted` also the text in quotation marks;
+    any other value is unchanged.
+    """
+    begins = ("{", "[", '"') if quoted else ("{", "[")
+    if isinstance(value, str) and value.lstrip()[:1] in begins:
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.loads(value)
     return value
 
 

@@ -6,14 +6,13 @@ Other attributes are kept unchanged, and have no meaning here.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
-from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.text import clean_line, json_or_text
 
 if TYPE_CHECKING:
     from bioeval_tui.record.agent_span import AgentSpan
@@ -99,7 +98,7 @@ def meaning_of(span: AgentSpan) -> Meaning:
     model = _text(attributes, *_MODEL)
     message = _tool_message(result)
     failed = message.get("status") == "error"
-    result = _parsed(message["content"]) if message else _unwrap_block(result)
+    result = json_or_text(message["content"], quoted=True) if message else _unwrap_block(result)
     match result:
         case {"raw_output": output, "is_error": bool(failed), "tool_name": _}:  # LlamaIndex
             result = output
@@ -182,7 +181,7 @@ def was_cut_off(spans: Iterable[AgentSpan], trace_id: str) -> bool:
         return False
     reasons = max(ends, key=lambda each: each[0])[1]
     if isinstance(reasons, str):
-        reasons = _parsed(reasons)
+        reasons = json_or_text(reasons, quoted=True)
     return any(
         each in LENGTH_LIMIT
         for each in (reasons if isinstance(reasons, list | tuple) else [reasons])
@@ -272,16 +271,9 @@ def _count(attributes: Mapping[str, Any], *names: str) -> int | None:
 
 def _value(attributes: Mapping[str, Any], *names: str) -> Any:
     """Return a value, parsed if it is JSON text, because attributes cannot contain objects."""
-    return _parsed(next((attributes[name] for name in names if name in attributes), None))
-
-
-def _parsed(value: Any) -> Any:
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "[", '"'):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
+    return json_or_text(
+        next((attributes[name] for name in names if name in attributes), None), quoted=True
+    )
 
 
 def _unwrap_arguments(arguments: Any) -> Any:
@@ -304,7 +296,7 @@ def _unwrap_block(result: Any) -> Any:
     """
     match result:
         case [{"text": str(text), **others}] if not others:
-            return _parsed(text)
+            return json_or_text(text, quoted=True)
         case [{"json": found, **others}] if not others:
             return found
     return result

@@ -26,7 +26,7 @@ from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.run_options import flags_to_repeat, sample_of, tupled
-from bioeval_tui.record.score import contributions
+from bioeval_tui.record.score import contributions, mean_of
 from bioeval_tui.report import findings as of, rows, sentences
 from bioeval_tui.report.agents import entries_of, first_agents, means_on_shared_tasks, ranks_basis
 from bioeval_tui.report.answer_labels import LABELS, NEXT
@@ -1059,11 +1059,7 @@ def _scores_by_condition(summary: Summary) -> tuple[of.SideScore, ...]:
 
 def _overall(summary: Summary) -> float | None:
     counting = scored_conditions(summary.runs)
-    means = [each.score.mean for each in summary.conditions if each.condition in counting]
-    known = [mean for mean in means if mean is not None]
-    if known and len(known) == len(means):
-        return exact_mean(known)
-    return None
+    return mean_of(each.score.mean for each in summary.conditions if each.condition in counting)
 
 
 # Parts of findings

@@ -14,9 +14,10 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.record.condition_names import Condition, without_placebo
 from bioeval_tui.record.conditions import ConditionConfig, most_informed, named
 from bioeval_tui.record.events import ConversationScored, RunEvent
+from bioeval_tui.record.score import mean_of
 from bioeval_tui.report.findings import StopDecision
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.statistics.means import exact_difference, exact_mean
+from bioeval_tui.statistics.means import exact_difference
 from bioeval_tui.statistics.planning import ConfidenceSequence
 
 DIFFERENCE = "difference"
@@ -137,10 +138,7 @@ class Decider:
     def _values(self, trial: int) -> list[float | None]:
         def value(run: RunSpec) -> float | None:
             scores = self._scores[run.run_id, trial]
-            known = [score for name in self._needed if (score := scores[name]) is not None]
-            if len(known) == len(self._needed):
-                return exact_mean(known)
-            return None
+            return mean_of(scores[name] for name in self._needed)
 
         if not self._is_difference:
             return [value(run) for run in self._runs]

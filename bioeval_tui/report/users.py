@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.cases import Case
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.report import findings as of
@@ -50,11 +51,7 @@ def user_means(run: RecordedRun, condition: Condition | None) -> dict[str, float
 
 def _mean(trials: list[int], run: RecordedRun, conditions: list[Condition]) -> float | None:
     """Return the mean of the conditions' means; None if one of them has no score."""
-    means = [_score(run, trials, condition) for condition in conditions]
-    known = [mean for mean in means if mean is not None]
-    if len(known) < len(means):
-        return None
-    return average_if_any(known)
+    return composite.mean_of(_score(run, trials, condition) for condition in conditions)
 
 
 def _users(run: RecordedRun, kind: UserKind) -> dict[str, list[int]]:

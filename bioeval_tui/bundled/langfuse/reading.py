@@ -6,10 +6,9 @@ Keys are in camel case in the API and the downloads, in snake case in exports to
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bioeval_tui.formats import (
     FileLook,
@@ -17,17 +16,19 @@ from bioeval_tui.formats import (
     Header,
     ImportedConversation,
     InputError,
+    SpanKind,
     Step,
     conversations_of,
     entries,
     in_unit,
+    json_or_text,
     moment,
     object_at,
     objects,
     whole_number,
 )
 
-_KINDS: dict[str, Literal["tool", "model", "agent", "retrieval", "other"]] = {
+_KINDS: dict[str, SpanKind] = {
     "GENERATION": "model",
     "EMBEDDING": "retrieval",
     "RETRIEVER": "retrieval",
@@ -136,8 +137,8 @@ def _trace(data: dict[str, Any], sessions: dict[str, str]) -> Iterator[Step]:
         session=session,
         start=began,
         end=max(ends, default=None),
-        input=_parsed(data.get("input")),
-        output=_parsed(data.get("output")),
+        input=json_or_text(data.get("input"), quoted=True),
+        output=json_or_text(data.get("output"), quoted=True),
         agent=str(data.get("name") or ""),
         told=_told(data),
         scores=list(_scores(data.get("scores"))),
@@ -158,7 +159,7 @@ def _observation(
     data: dict[str, Any], trace: str, sessions: Mapping[str, str], above: str = ""
 ) -> Step:
     kind = _KINDS.get(str(data.get("type") or "").upper(), "other")
-    usage = _parsed(_get(data, "usageDetails") or _get(data, "usage"))
+    usage = json_or_text(_get(data, "usageDetails") or _get(data, "usage"))
     usage = object_at(usage)
     failed = str(data.get("level") or "").upper() == "ERROR"
     return Step(
@@ -172,8 +173,8 @@ def _observation(
         start=moment(_get(data, "startTime")),
         end=moment(_get(data, "endTime")),
         first_token=moment(_get(data, "completionStartTime")),
-        input=_parsed(data.get("input")),
-        output=_parsed(data.get("output")),
+        input=json_or_text(data.get("input"), quoted=True),
+        output=json_or_text(data.get("output"), quoted=True),
         agent=str(_get(data, "traceName") or "") if not above else "",
         model=_model(data),
         tokens_in=_tokens(usage, data, "input", "promptTokens"),
@@ -197,19 +198,6 @@ def _tokens(usage: Mapping[str, Any], data: Mapping[str, Any], key: str, older: 
         return None
     except (TypeError, ValueError):
         return None
-
-
-def _parsed(value: Any) -> Any:
-    """Return the value that a JSON text stands for; any other value is unchanged.
-
-    A CSV has such texts in its cells, and a download has them in place of large values.
-    """
-    if isinstance(value, str) and value.strip()[:1] in ("{", "[", '"'):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def _scores(scores: Any) -> Iterator[GivenScore]:

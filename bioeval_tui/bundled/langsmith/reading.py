@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bioeval_tui.formats import (
     FileLook,
@@ -17,17 +17,19 @@ from bioeval_tui.formats import (
     Header,
     ImportedConversation,
     InputError,
+    SpanKind,
     Step,
     conversations_of,
     entries,
     in_unit,
+    json_or_text,
     moment,
     object_at,
     objects,
     whole_number,
 )
 
-_KINDS: dict[str, Literal["tool", "model", "agent", "retrieval", "other"]] = {
+_KINDS: dict[str, SpanKind] = {
     "llm": "model",
     "tool": "tool",
     "retriever": "retrieval",
@@ -68,7 +70,7 @@ def _steps(file: Path) -> Iterator[Step]:
 
 
 def _run_steps(data: dict[str, Any], trace: str, depth: int) -> Iterator[Step]:
-    children = objects(_parsed(data.get("child_runs")))
+    children = objects(json_or_text(data.get("child_runs")))
     yield _step({key: value for key, value in data.items() if key != "child_runs"}, trace)
     if depth < _DEEPEST:
         for child in children:
@@ -77,10 +79,10 @@ def _run_steps(data: dict[str, Any], trace: str, depth: int) -> Iterator[Step]:
 
 def _step(data: dict[str, Any], trace: str) -> Step:
     kind = _KINDS.get(str(data.get("run_type")), "other")
-    extra = _parsed(data.get("extra"))
+    extra = json_or_text(data.get("extra"))
     metadata = {**object_at(data, "metadata"), **object_at(extra, "metadata")}
     session, said_by = _session(metadata, data)
-    outputs = _parsed(data.get("outputs"))
+    outputs = json_or_text(data.get("outputs"))
     usage = _usage(outputs)
     step = Step(
         trace=trace,
@@ -93,7 +95,7 @@ def _step(data: dict[str, Any], trace: str) -> Step:
         start=_time(data.get("start_time")),
         end=_time(data.get("end_time")),
         first_token=_time(data.get("first_token_time")),
-        input=_parsed(data.get("inputs")),
+        input=json_or_text(data.get("inputs")),
         output=outputs,
         tokens_in=_count(data.get("prompt_tokens"), usage.get("input_tokens")),
         tokens_out=_count(data.get("completion_tokens"), usage.get("output_tokens")),
@@ -162,15 +164,6 @@ def _time(value: Any) -> datetime | None:
     return moment(value)
 
 
-def _parsed(value: Any) -> Any:
-    if isinstance(value, str) and value.strip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
 def _arguments(inputs: Any) -> Any:
     """Return a tool's arguments: LangChain writes them as text of Python under `input`."""
     if not isinstance(inputs, dict) or inputs.keys() != {"input"}:
@@ -205,6 +198,6 @@ def _result(outputs: Any) -> tuple[Any, str]:
 
 def _scores(stats: Any) -> Iterator[GivenScore]:
     """Yield the means of the feedback that a run was given."""
-    for name, each in object_at(_parsed(stats)).items():
+    for name, each in object_at(json_or_text(stats)).items():
         if isinstance(each, dict) and each.get("avg") is not None:
             yield GivenScore(str(name), in_unit(each["avg"]), each["avg"])

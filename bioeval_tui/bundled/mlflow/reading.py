@@ -4,11 +4,10 @@ with its other names.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from bioeval_tui.formats import (
     FileLook,
@@ -16,17 +15,19 @@ from bioeval_tui.formats import (
     Header,
     ImportedConversation,
     InputError,
+    SpanKind,
     Step,
     conversations_of,
     entries,
     in_unit,
+    json_or_text,
     moment,
     object_at,
     objects,
     whole_number,
 )
 
-_KINDS: dict[str, Literal["tool", "model", "agent", "retrieval", "other"]] = {
+_KINDS: dict[str, SpanKind] = {
     "LLM": "model",
     "CHAT_MODEL": "model",
     "TOOL": "tool",
@@ -50,13 +51,13 @@ def fits(look: FileLook) -> bool:
 
 def _spans(data: Mapping[str, Any]) -> list[Any] | None:
     """Return the spans of a trace, or of a row of `search_traces`."""
-    inner = _parsed(data.get("data"))
+    inner = json_or_text(data.get("data"))
     while isinstance(inner, list) and inner:  # as the beginning of a document is looked at
         inner = inner[0]
     if isinstance(inner, dict):
         spans = inner.get("spans")
     else:
-        spans = _parsed(data.get("spans"))
+        spans = json_or_text(data.get("spans"))
     if isinstance(spans, list):
         return spans
     return None
@@ -90,7 +91,10 @@ def _steps(file: Path) -> Iterator[Step]:
 
 
 def _step(span: Mapping[str, Any], trace: str, info: Mapping[str, Any]) -> Step:
-    attributes = {key: _parsed(value) for key, value in object_at(span, "attributes").items()}
+    attributes = {
+        key: json_or_text(value, quoted=True)
+        for key, value in object_at(span, "attributes").items()
+    }
     context = object_at(span, "context")
     metadata = object_at(info, "trace_metadata") or object_at(info, "request_metadata")
     kind = _KINDS.get(
@@ -148,16 +152,6 @@ def _model(attributes: Mapping[str, Any], inputs: Any, outputs: Any) -> str:
     return str(next(filter(None, named), ""))
 
 
-def _parsed(value: Any) -> Any:
-    """Return the value in a JSON text: MLflow writes every attribute as one."""
-    if isinstance(value, str) and value[:1] in ("{", "[", '"'):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
-
-
 def _time(nanoseconds: Any) -> datetime | None:
     if isinstance(nanoseconds, int) and 0 < nanoseconds < 2**63:
         return _EPOCH + timedelta(microseconds=nanoseconds // 1000)
@@ -182,7 +176,7 @@ def _error(span: Mapping[str, Any]) -> str:
 
 def _scores(assessments: Any) -> Iterator[GivenScore]:
     """Yield the assessments of a trace: what people and judges said of it."""
-    for each in objects(_parsed(assessments)):
+    for each in objects(json_or_text(assessments)):
         name = str(each.get("assessment_name") or each.get("name") or "score")
         value = object_at(each, "feedback").get("value", each.get("value"))
         if value is not None:

@@ -7,7 +7,6 @@ written.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -23,6 +22,7 @@ from bioeval_tui.formats import (
     Step,
     conversations_of,
     in_unit,
+    json_or_text,
     meaning_of,
 )
 
@@ -101,7 +101,7 @@ def _step(span: AgentSpan) -> Step:
         step.kind, step.name = "tool", str(attributes["ai.toolCall.name"])
         step.call_id = str(attributes.get("ai.toolCall.id") or "")
         step.input, step.output = (
-            _parsed(attributes.get(f"ai.toolCall.{key}")) for key in ("args", "result")
+            json_or_text(attributes.get(f"ai.toolCall.{key}")) for key in ("args", "result")
         )
         return step
     step.input, step.told["input"] = _first(attributes, _INPUTS)
@@ -122,17 +122,8 @@ def _first(attributes: Mapping[str, Any], keys: Sequence[str]) -> tuple[Any, str
     """Return the first value that is told, and its key."""
     for key in keys:
         if attributes.get(key) not in (None, "", []):
-            return _parsed(attributes[key]), key
+            return json_or_text(attributes[key]), key
     return None, ""
-
-
-def _parsed(value: Any) -> Any:
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
 
 
 def _nested(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,10 +206,13 @@ def _event_messages(span: AgentSpan) -> tuple[list[dict[str, Any]], list[dict[st
         name = event.get("name")
         if name in _ASKED:
             asked.append(
-                {"role": _ASKED[str(name)], **{key: _parsed(value) for key, value in data.items()}}
+                {
+                    "role": _ASKED[str(name)],
+                    **{key: json_or_text(value) for key, value in data.items()},
+                }
             )
         elif name == "gen_ai.choice":
-            message = _parsed(data.get("message", data.get("content")))
+            message = json_or_text(data.get("message", data.get("content")))
             if not isinstance(message, dict):
                 message = {"content": message}
             answered.append({"role": "assistant", **message})

@@ -7,10 +7,10 @@ GenAI conventions, and the keys under which inputs and outputs usually have a te
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bioeval_tui.base.text import json_or_text
 from bioeval_tui.record.importing.conversations import (
     ChatRole,
     note,
@@ -73,7 +73,7 @@ def messages_in(value: Any, role: ChatRole) -> list[Message]:
 
     Empty if nothing can be told.
     """
-    return _found(_parsed(value), role, _ASKED if role == "user" else _ANSWERED, 0)
+    return _found(json_or_text(value), role, _ASKED if role == "user" else _ANSWERED, 0)
 
 
 def _found(value: Any, role: ChatRole, keys: Sequence[str], depth: int) -> list[Message]:
@@ -93,7 +93,7 @@ def _found(value: Any, role: ChatRole, keys: Sequence[str], depth: int) -> list[
         if found := _found(value.get(key), role, keys, depth + 1):
             return found
     for key in keys:
-        if found := _found(_parsed(value.get(key)), role, keys, depth + 1):
+        if found := _found(json_or_text(value.get(key)), role, keys, depth + 1):
             before: list[Message] = []
             for name in _BEFORE:
                 before += _found(value.get(name), "user", keys, depth + 1)
@@ -238,16 +238,3 @@ def _part_messages(parts: Sequence[Any], role: ChatRole) -> Iterator[Message]:
         if calls:
             message |= {"role": "assistant", "tool_calls": calls}
         yield message
-
-
-def _parsed(value: Any) -> Any:
-    """Return the list or object in a JSON text; anything else as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            parsed = json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-        if isinstance(parsed, dict | list):
-            return parsed
-        return value
-    return value

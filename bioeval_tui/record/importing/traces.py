@@ -31,7 +31,7 @@ from bioeval_tui.record.importing.conversations import (
     text_of,
 )
 from bioeval_tui.record.importing.said import Message, messages_in
-from bioeval_tui.record.spans import SpanKind
+from bioeval_tui.record.spans import SpanKind, known_sum
 
 _EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
 
@@ -357,8 +357,8 @@ def _turn(trace: _Trace, messages: Sequence[Message]) -> list[ImportedPart]:
     if trace.start and trace.end and trace.end >= trace.start:
         answer.latency_ms = (trace.end - trace.start).total_seconds() * 1000
     answer.first_token_ms = _first_token_ms(trace)
-    answer.tokens_in = _sum(step.tokens_in for step in trace.models)
-    answer.tokens_out = _sum(step.tokens_out for step in trace.models)
+    answer.tokens_in = known_sum(step.tokens_in for step in trace.models)
+    answer.tokens_out = known_sum(step.tokens_out for step in trace.models)
     return before + after
 
 
@@ -464,11 +464,4 @@ def _first_token_ms(trace: _Trace) -> float | None:
     waited = (firsts[0] - trace.start).total_seconds() * 1000
     if waited >= 0:
         return waited
-    return None
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    if known:
-        return sum(known)
     return None
