@@ -42,7 +42,7 @@ from bioeval_tui.evaluation.wiring.start import (
     run_followed,
     run_prepared,
 )
-from bioeval_tui.peers.prices import FILE_NAME, load_prices
+from bioeval_tui.peers.prices import load_prices
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import checked_type
@@ -195,7 +195,7 @@ def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[s
 
 
 def _loaded(paths: Sequence[Path], settings: Settings, *, as_recorded: bool = False) -> Results:
-    prices = load_prices(settings.data_dir / FILE_NAME)
+    prices = load_prices(settings.data_dir)
     return Results(
         tuple(
             result.load_run(path, prices=prices, as_recorded=as_recorded, whole=True)

@@ -37,7 +37,7 @@ from bioeval_tui.evaluation.wiring.start import (
     run_prepared,
     said_before,
 )
-from bioeval_tui.peers.prices import FILE_NAME, Prices, load_prices
+from bioeval_tui.peers.prices import Prices, load_prices
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked
@@ -302,7 +302,7 @@ def _show_outcome(
     """Print the result, whether it passes, and on `talk` what the user can do; return the exit
     code.
     """
-    prices = load_prices(settings.data_dir / FILE_NAME)
+    prices = load_prices(settings.data_dir)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
     if as_json:
         # What was said is on the card of a run of one trial.

@@ -34,7 +34,7 @@ from bioeval_tui.cli.options import (
 from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.wiring.resuming import rerun_offer
-from bioeval_tui.peers.prices import FILE_NAME, load_prices
+from bioeval_tui.peers.prices import load_prices
 from bioeval_tui.record.catalogue import Catalogue, find_recordings
 from bioeval_tui.record.conditions import job_conditions
 from bioeval_tui.record.runs import overlay_path, recording_path
@@ -110,7 +110,7 @@ def show(
     settings = Settings.from_environment()
     listed = Catalogue(settings.runs_dir)
     path = listed.find(run_id)
-    run = load_run(path, prices=load_prices(settings.data_dir / FILE_NAME), as_recorded=as_recorded)
+    run = load_run(path, prices=load_prices(settings.data_dir), as_recorded=as_recorded)
     if calibrated_by:
         (run,) = _calibrate([run], calibrated_by, as_recorded)
     elif run.judge_unreviewed and (offer := calibration_offer(run, listed.runs)):
@@ -428,7 +428,7 @@ def _is_folder(chosen: Format, output: Path) -> bool:
 def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
     """Return the runs of these names, each once."""
     settings = Settings.from_environment()
-    prices = load_prices(settings.data_dir / FILE_NAME)
+    prices = load_prices(settings.data_dir)
     paths = find_recordings(names, settings.runs_dir)
     runs = [load_run(path, prices=prices, as_recorded=as_recorded) for path in paths]
     for loaded in runs:
@@ -645,7 +645,7 @@ def plan(
     if runs and (sd_between is not None or sd_within is not None):
         raise UsageError("give --from RUN or assumed standard deviations, not both")
     settings = Settings.from_environment()
-    prices = load_prices(settings.data_dir / FILE_NAME)
+    prices = load_prices(settings.data_dir)
     paths = find_recordings(runs, settings.runs_dir)
     loaded = [load_run(path, prices=prices) for path in paths]
     between = ASSUMED.between if sd_between is None else sd_between**2

@@ -70,8 +70,8 @@ def shipped_prices() -> Prices:
     return load_prices(None)
 
 
-def load_prices(own_file: Path | None) -> Prices:
-    """Read the included table and, if it exists, the user's own file.
+def load_prices(data_dir: Path | None) -> Prices:
+    """Read the included table and, if the data folder has one, the user's own.
 
     Raises:
         InputError: the user's file is wrong, with every problem in it.
@@ -79,6 +79,7 @@ def load_prices(own_file: Path | None) -> Prices:
     text = resources.files("bioeval_tui.peers").joinpath(FILE_NAME).read_text(encoding="utf-8")
     shipped = {host: _table(models, FILE_NAME) for host, models in _yaml(text, FILE_NAME).items()}
     own: Mapping[str, Price] = {}
+    own_file = data_dir and data_dir / FILE_NAME
     if own_file is not None and own_file.is_file():
         name = clean_line(str(own_file))
         try:

@@ -210,16 +210,28 @@ def of_known_agents(entries: Iterable[AgentEntry]) -> list[AgentEntry]:
     return [entry for entry in entries if entry.agent != UNKNOWN_AGENT]
 
 
-def standings(entries: Sequence[AgentEntry]) -> Standings:
-    """Return the comparison of agents; the same submissions give the same figures."""
+def _by_agent(entries: Iterable[AgentEntry]) -> dict[str, dict[str, list[AgentEntry]]]:
+    """Return the submissions by agent, then by task."""
     by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
     for entry in entries:
         by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
-    some = percentiles_known(entries)
-    everything = {
-        agent: _percentiles(tasks, others_as_zero=True) if some else {}
-        for agent, tasks in by_agent.items()
+    return by_agent
+
+
+def _everything(entries: Sequence[AgentEntry]) -> dict[str, Mapping[str, Sequence[float]]]:
+    """Return each agent's percentiles by task, 0 of what was not graded; empty of all agents if
+    percentiles mean nothing.
+    """
+    known = percentiles_known(entries)
+    return {
+        agent: _percentiles(tasks, others_as_zero=True) if known else {}
+        for agent, tasks in _by_agent(entries).items()
     }
+
+
+def standings(entries: Sequence[AgentEntry]) -> Standings:
+    """Return the comparison of agents; the same submissions give the same figures."""
+    by_agent, everything = _by_agent(entries), _everything(entries)
     graded = {agent: _percentiles(tasks, others_as_zero=False) for agent, tasks in by_agent.items()}
     ranks, ranks_graded = _ranks(everything), _ranks(graded)
     shares = {agent: _medals(tasks).value for agent, tasks in by_agent.items()}
@@ -252,17 +264,9 @@ def _ranks(percentiles: Mapping[str, Mapping[str, Sequence[float]]]) -> dict[str
     return {one.name: one for one in ranking.ranks}
 
 
-def ranks_basis(entries: Iterable[AgentEntry]) -> AgentRanksBasis:
+def ranks_basis(entries: Sequence[AgentEntry]) -> AgentRanksBasis:
     """Return what the ranks of several agents rest on, without computing them."""
-    entries = list(entries)
-    by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
-    for entry in entries:
-        by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
-    some = percentiles_known(entries)
-    tasks = {
-        agent: set(_percentiles(own, others_as_zero=True)) if some else set()
-        for agent, own in by_agent.items()
-    }
+    tasks = {agent: set(own) for agent, own in _everything(entries).items()}
     ranked = [own for own in tasks.values() if own]
     unranked = tuple(agent for agent, own in tasks.items() if not own)
     return AgentRanksBasis(
@@ -270,22 +274,14 @@ def ranks_basis(entries: Iterable[AgentEntry]) -> AgentRanksBasis:
     )
 
 
-def first_agents(entries: Iterable[AgentEntry]) -> tuple[str, ...]:
+def first_agents(entries: Sequence[AgentEntry]) -> tuple[str, ...]:
     """Return the agent that ranks first, or those of which any may, by the intervals of their
     ranks; empty without ranks.
     """
-    entries = list(entries)
-    if not percentiles_known(entries):
+    everything = _everything(entries)
+    if len(everything) < 2:
         return ()
-    by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
-    for entry in entries:
-        by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
-    if len(by_agent) < 2:
-        return ()
-    ranks = _ranks(
-        {agent: _percentiles(own, others_as_zero=True) for agent, own in by_agent.items()}
-    )
-    return tuple(agent for agent, rank in ranks.items() if rank.best == 1)
+    return tuple(agent for agent, rank in _ranks(everything).items() if rank.best == 1)
 
 
 def means_on_shared_tasks(entries: Iterable[AgentEntry]) -> tuple[tuple[str, float], ...]:

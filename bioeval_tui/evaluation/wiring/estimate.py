@@ -215,7 +215,7 @@ def _agent(
     if not makers.pays_agent:
         model = named if plan.rehearsal else plan.model
         return _unpriced(model or "", host, calls, None, "the agent's own cost is unknown")
-    price = makers.agent_price(load_prices(settings.data_dir / FILE_NAME))
+    price = makers.agent_price(load_prices(settings.data_dir))
     # A chat endpoint is sent the whole conversation with each message, on average half of the
     # longest one.
     per_call = plan.job.max_messages * MESSAGE_TOKENS / 2
@@ -245,7 +245,7 @@ def _evaluator(
     model: str,
 ) -> PrintedRole:
     job, host = plan.job, makers.model_host("evaluator")
-    price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
+    price = load_prices(settings.data_dir).of(model, host)
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
     rule, patience_s = plan.limits.model_retries, _patience_s(plan)
     calls = total_calls(
@@ -267,7 +267,7 @@ def _judges(
     if job.scorer.sentinels:
         for sentinel in sentinels(job):
             transcripts[len(sentinel.met)] += 2  # before the first conversation, and at the end
-    prices = load_prices(settings.data_dir / FILE_NAME)
+    prices = load_prices(settings.data_dir)
     host = makers.model_host("judge")
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
     out = VERDICT_TOKENS * len(job.scorer.split(range(max(transcripts)))[0])

@@ -530,7 +530,7 @@ class Makers(Participants):
             UsageError: the cost is to be bounded, and a price is unknown.
             InputError: the user's price file is wrong.
         """
-        prices = load_prices(self.settings.data_dir / FILE_NAME)
+        prices = load_prices(self.settings.data_dir)
         plays, judges = self.job.evaluator.kind == "llm", self.judge_models()
         panel = [prices.of(model, self.model_host("judge")) for model in judges]
         if self.spec.max_cost is not None:

@@ -50,10 +50,10 @@ class RunList:
             StorageError: the disk is full, or the folder cannot be written.
         """
         # All statistics: the list of runs needs none.
-        from bioeval_tui.peers.prices import FILE_NAME, load_prices
+        from bioeval_tui.peers.prices import load_prices
         from bioeval_tui.report.formats.html import write_report
 
-        prices = load_prices(self._data_dir / FILE_NAME)
+        prices = load_prices(self._data_dir)
         return write_report([self.find(run_id) for run_id in run_ids], Path.cwd(), prices)
 
     def delete(self, run_ids: Sequence[str]) -> None:

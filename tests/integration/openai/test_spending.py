@@ -118,7 +118,7 @@ async def run(
         whole = await hold(
             job.replace("URL", server.url), folder, settings=with_models(server.url), **spec
         )
-    return whole, load_run(whole.path, prices=load_prices(prices))
+    return whole, load_run(whole.path, prices=load_prices(prices.parent))
 
 
 def reported(loaded: RunResult, role: str) -> tuple[int | None, int | None]:

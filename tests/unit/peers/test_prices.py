@@ -24,7 +24,7 @@ def test_included_prices_apply_only_to_the_providers_own_host() -> None:
 def test_your_own_price_table_applies_everywhere(tmp_path: Path) -> None:
     file = tmp_path / "prices.yml"
     file.write_text("gpt-4.1-mini: {in: 1, out: 2.5}\nlocal: {in: 0, out: 0}\n")
-    prices = load_prices(file)
+    prices = load_prices(tmp_path)
     assert prices.of("gpt-4.1-mini", OPENAI) == Price(1.0, 2.5)
     assert prices.of("local", "localhost:8000") == Price(0.0, 0.0)
     assert Price(1.0, 2.5).cost(1_000_000, 2_000_000) == 6.0
@@ -50,5 +50,5 @@ def test_an_invalid_price_table_is_one_sentence_that_names_the_file(
     file = tmp_path / "prices.yml"
     file.write_text(text)
     with pytest.raises(InputError) as caught:
-        load_prices(file)
+        load_prices(tmp_path)
     assert "prices.yml" in str(caught.value.problems[0])
