@@ -682,23 +682,14 @@ class Comparison:
         """
         if self.measured:
             return ""
-        why = [
-            note
-            for note in self.differences
-            if isinstance(note, of.ContentsDiffer | of.CasesOfOneRun)
-        ]
-        return sentence(of.NothingCompared(tuple(map(sentence, why))))
+        return sentence(of.NothingCompared(tuple(map(sentence, self._other_contents))))
 
     @property
     def undecided(self) -> str:
         """Why the runs cannot show a regression: how many trials or cases are needed, or what is
         left out of B; empty if they can.
         """
-        few = [
-            condition.score
-            for condition in self.conditions
-            if condition.score.direction == "too few"
-        ]
+        few = self._too_few
         if not few:
             hidden = (one for one in self.conditions if one.lowest.direction == "worse")
             worst = next((one for one in hidden if one.score.direction != "worse"), None)
@@ -737,7 +728,7 @@ class Comparison:
                 different, sentence(different), sure_of(different), sentence(found), (step,)
             )
         sure = any(side.is_sure for side in self.conditions)
-        few = [side.score for side in self.conditions if side.score.direction == "too few"]
+        few = self._too_few
         needed = max((score.needed for score in few), default=0)
         in_part = any(
             isinstance(note, of.ContentsDiffer) and note.in_part for note in self.differences
@@ -771,6 +762,11 @@ class Comparison:
         return max(apart, key=lambda one: abs(one.by), default=None)
 
     @property
+    def _too_few(self) -> list[Difference]:
+        """The differences of the scores that rest on too few pairs."""
+        return [side.score for side in self.conditions if side.score.direction == "too few"]
+
+    @property
     def _failing_in_both(self) -> tuple[str, ...]:
         """The assertions that fail in every trial of both runs."""
         every = chain.from_iterable(side.assertions for side in self.conditions)
@@ -793,12 +789,16 @@ class Comparison:
         """
         if any(side.trials for side in self.conditions):
             return None
-        why = (
+        return next(iter(self._other_contents), None)
+
+    @property
+    def _other_contents(self) -> list[of.ContentsDiffer | of.CasesOfOneRun]:
+        """What cases, or what of the jobs, the runs do not share."""
+        return [
             note
             for note in self.differences
             if isinstance(note, of.ContentsDiffer | of.CasesOfOneRun)
-        )
-        return next(why, None)
+        ]
 
     @property
     def measured(self) -> bool:
@@ -961,9 +961,11 @@ Scored = Composite | ConversationScored
 """A score with its parts: over what is the same, or as recorded."""
 
 
-def _pair_samples(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
-    """Return the values of a pair; without a value if they are about different things."""
-    if pair.a is not None and pair.b is not None and not pair.shared.same_topic:
+def _pair_samples(pair: TalkPair, value_a: Value, value_b: Value, *, same: bool = True) -> Samples:
+    """Return the values of a pair; without a value if they are about different things, or not of
+    the `same` task or assertion.
+    """
+    if pair.a is not None and pair.b is not None and not (same and pair.shared.same_topic):
         left_out = replace(pair.a.sample, value=None, reason=OTHER_CONTENTS)
         return left_out, left_out
     return value_a(pair.a) if pair.a else None, value_b(pair.b) if pair.b else None
@@ -1165,29 +1167,14 @@ class _Compared:
         return tuple(sorted(compared, key=lambda part: -abs(part.change or 0.0)))
 
     def _tasks(self) -> Iterator[ValueComparison]:
-        numbers_a, numbers_b = (
+        numbers = [
             {title: number for number, title in run.task_titles(self.condition).items()}
             for run in (self.a, self.b)
-        )
-        for title in dict.fromkeys([*numbers_a, *numbers_b]):
-            one, two = numbers_a.get(title), numbers_b.get(title)
-            if one is None or two is None:
-                alone = [
-                    _lone_estimate(self.both, at, number) for at, number in enumerate((one, two))
-                ]
-                yield ValueComparison(title, alone[0], alone[1], None, title)
-                continue
-            samples = [self._task_samples(pair, one, two) for pair in self.pairs]
-            first, second = map(estimate, _columns(samples))
-            yield ValueComparison(title, first, second, difference(differences(samples)), title)
-
-    def _task_samples(self, pair: TalkPair, one: int, two: int) -> Samples:
-        if pair.compared and pair.shared.judged.get(one) != two:
-            left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
-            return left_out, left_out
-        return _pair_samples(
-            pair, lambda talk: talk.task_sample(one), lambda talk: talk.task_sample(two)
-        )
+        ]
+        for title in dict.fromkeys(chain(*numbers)):
+            one, two = (side.get(title) for side in numbers)
+            found = self._in_both(one, two, _scored, lambda shared: shared.judged, _estimate)
+            yield ValueComparison(title, *found, title)
 
     def _assertions(self) -> Iterator[AssertionComparison]:
         listed = [run.assertion_titles(self.condition) for run in (self.a, self.b)]
@@ -1195,37 +1182,38 @@ class _Compared:
         weights = dict(chain.from_iterable(each.values() for each in listed))
         for title, weight in weights.items():
             one, two = (side.get(title) for side in indices)
-            if one is None or two is None:
-                talks = [[pair[at] for pair in self.both] for at in (0, 1)]
-                alone = [
-                    None if index is None else _share([_passed(index)(talk) for talk in side])
-                    for side, index in zip(talks, (one, two), strict=True)
-                ]
-                yield AssertionComparison(title, alone[0], alone[1], None, weight)
-                continue
-            samples = [self._check_samples(pair, one, two) for pair in self.pairs]
-            first, second = map(_share, _columns(samples))
-            yield AssertionComparison(
-                title, first, second, difference(differences(samples)), weight
+            found = self._in_both(one, two, _passed, lambda shared: shared.checked, _share)
+            yield AssertionComparison(title, *found, weight)
+
+    def _in_both(
+        self,
+        one: int | None,
+        two: int | None,
+        value: Callable[[int], Value],
+        same_in: Callable[[InCommon], Mapping[int, int]],
+        figure: Callable[[Iterable[Sample | None]], Figure],
+    ) -> tuple[Figure | None, Figure | None, Difference | None]:
+        """Return the figure of a task or assertion in A and in B, which number it `one` and `two`,
+        and the difference.
+
+        Of what only one run has, it is over its conversations that are compared.
+        """
+        if one is None or two is None:
+            in_a, in_b = (
+                None if number is None else figure([value(number)(pair[at]) for pair in self.both])
+                for at, number in enumerate((one, two))
             )
+            return in_a, in_b, None
+        samples = [
+            _pair_samples(pair, value(one), value(two), same=same_in(pair.shared).get(one) == two)
+            for pair in self.pairs
+        ]
+        first, second = map(figure, _columns(samples))
+        return first, second, difference(differences(samples))
 
-    def _check_samples(self, pair: TalkPair, one: int, two: int) -> Samples:
-        if pair.compared and pair.shared.checked.get(one) != two:
-            left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
-            return left_out, left_out
-        return _pair_samples(pair, _passed(one), _passed(two))
 
-
-def _lone_estimate(
-    both: Sequence[tuple[ConversationResult, ConversationResult]], side: int, number: int | None
-) -> Estimate | None:
-    """Return a task that only one run has, over its conversations that are compared; None of the
-    other run.
-    """
-    if number is None:
-        return None
-    samples = (pair[side].task_sample(number) for pair in both)
-    return estimate([sample for sample in samples if sample is not None])
+def _scored(number: int) -> Value:
+    return lambda talk: talk.task_sample(number)
 
 
 def _passed(index: int) -> Value:
@@ -1239,6 +1227,10 @@ def _passed(index: int) -> Value:
         )
 
     return value
+
+
+def _estimate(samples: Iterable[Sample | None]) -> Estimate:
+    return estimate([sample for sample in samples if sample is not None])
 
 
 def _share(samples: Iterable[Sample | None]) -> Proportion:
@@ -1277,11 +1269,10 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
     others: dict[tuple[str, str, str], Difference] = {}
     for condition in conditions:
         for kind, title, tested in _differences(condition):
-            if tested is None:
-                continue
-            is_gated = kind == "score" or (kind == "part" and title in GATED)
-            tests = gated if is_gated else others
-            tests[condition.condition, kind, title] = tested
+            if tested is not None:
+                is_gated = kind == "score" or (kind == "part" and title in GATED)
+                tests = gated if is_gated else others
+                tests[condition.condition, kind, title] = tested
     by_test = corrected(gated, others)
 
     def with_corrected(condition: ConditionComparison) -> ConditionComparison:
