@@ -199,9 +199,7 @@ def _untraced_turns(talk: ConversationState) -> tuple[int, ...]:
     """
     if not any(warning.code == "spans" for warning in talk.warnings):
         return ()
-    answers = [message for message in talk.messages if message.role == "assistant"]
-    if not any(message.spans for message in answers) and any(
-        message.generation for message in answers
-    ):
+    answers = talk.answers
+    if not any(answer.spans for answer in answers) and any(answer.generation for answer in answers):
         return ()
     return tuple(sorted({message.turn for message in answers}))

@@ -313,29 +313,26 @@ class ConversationState:
             talk = talk.abandoned
 
     @property
+    def answers(self) -> list[MessageState]:
+        """The agent's messages."""
+        return [message for message in self.messages if message.role == "assistant"]
+
+    @property
     def latencies_ms(self) -> list[float]:
         """The agent's latencies in ms, one per turn, in order."""
-        return [
-            m.latency_ms
-            for m in self.messages
-            if m.role == "assistant" and m.latency_ms is not None
-        ]
+        return [m.latency_ms for m in self.answers if m.latency_ms is not None]
 
     @property
     def first_tokens_ms(self) -> list[float]:
         """The times until the first text of the agent's answers that were streamed, in ms, in
         order.
         """
-        return [
-            m.first_token_ms
-            for m in self.messages
-            if m.role == "assistant" and m.first_token_ms is not None
-        ]
+        return [m.first_token_ms for m in self.answers if m.first_token_ms is not None]
 
     @property
     def answers_ask(self) -> list[bool | None]:
         """Whether each of the agent's messages asks something, as `MessageState.asks`."""
-        return [m.asks for m in self.messages if m.role == "assistant"]
+        return [m.asks for m in self.answers]
 
     @property
     def user_replies(self) -> bool:
@@ -362,10 +359,9 @@ class ConversationState:
         The greeting is drawn from the job and an operator's messages are typed, so no model is
         called for them.
         """
-        done = [m for m in self.messages if m.done]
         if peer == "agent":
-            return [m.tokens for m in done if m.role == "assistant"]
-        written = [m for m in done if m.role == "user" and not m.operator]
+            return [m.tokens for m in self.answers if m.done]
+        written = [m for m in self.messages if m.done and m.role == "user" and not m.operator]
         return [m.tokens for m in written if m.message > 1 or m.tokens_in is not None]
 
     @property
@@ -419,9 +415,7 @@ class ConversationState:
     @property
     def can_be_judged(self) -> bool:
         """Whether it counts as a result and has answers to judge."""
-        return self.is_result and any(
-            message.role == "assistant" and message.done for message in self.messages
-        )
+        return self.is_result and any(message.done for message in self.answers)
 
     def message(self, number: int) -> MessageState | None:
         """Return the message of that number, or None."""
@@ -930,8 +924,6 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
             _act(state, event)
         case events.UnknownEvent():
             state.unknown.append(event)
-        case _:
-            pass
 
 
 def _warn(state: RunState, warnings: list[events.Warned], event: events.Warned) -> None:
@@ -1005,8 +997,6 @@ def _apply_beside_messages(state: RunState, talk: ConversationState, event: RunE
             _act(state, event)
         case events.UnknownEvent():
             state.unknown.append(event)
-        case _:
-            pass
 
 
 def _start_conversation(talk: ConversationState, event: events.ConversationStarted) -> None:

@@ -118,7 +118,7 @@ def decided_in(checks: Sequence[AssertionChecked]) -> int | None:
 
 def slowest(talk: ConversationState) -> MessageState | None:
     """Return the agent's message that took longest."""
-    timed = (m for m in talk.messages if m.role == "assistant" and m.latency_ms is not None)
+    timed = (answer for answer in talk.answers if answer.latency_ms is not None)
     return max(timed, key=lambda m: m.latency_ms or 0.0, default=None)
 
 

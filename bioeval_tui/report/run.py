@@ -263,7 +263,7 @@ class ConversationResult:
     @property
     def answers(self) -> list[MessageState]:
         """The agent's messages."""
-        return [message for message in self.messages if message.role == "assistant"]
+        return self._talk.answers
 
     @property
     def turns(self) -> Mapping[int, int]:

@@ -107,7 +107,7 @@ class Makers(Participants):
         """Where the agent may say which graph it uses; empty if its protocol has no place for
         that.
         """
-        if self._protocol is not None and self._protocol.name == "rest":
+        if self._protocol.name == "rest":
             return self.agent_url
         return ""
 
@@ -116,8 +116,6 @@ class Makers(Participants):
         """What the agent shows by an answer to `open`; empty if it is called only with the first
         message.
         """
-        if self._protocol is None:
-            return ""
         return self._protocol.begins
 
     async def aclose(self) -> None:
@@ -185,9 +183,8 @@ class Makers(Participants):
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""
         target, settings = self.job.target.seeded(trial), self.settings
-        if self._protocol is None:
+        if not self._protocol.maker:
             plugins.require("agents", target.protocol)
-        assert self._protocol is not None
         headers, secrets = self.agent_headers()
         terms = AgentTerms(
             target=target,
@@ -207,14 +204,12 @@ class Makers(Participants):
             drawn_by=f"{self._seed(self.job)}/{trial}",
             refused=self._refused,
         )
-        load = self._protocol.load
 
         def make() -> Agent:
-            agent: Agent = load()(terms)
+            agent: Agent = self._protocol.load()(terms)
             return agent
 
-        own = plugins.is_own("agents", target.protocol)
-        if own:
+        if plugins.is_own("agents", target.protocol):
             return make()
         return wrap_plugin("agent", target.protocol, make)
 
@@ -227,7 +222,7 @@ class Makers(Participants):
                 service's.
         """
         target, allowed = self.job.target, self.spec.allow_hosts
-        if self.spec.starts_agent or self._protocol is None or not self._protocol.has("apiKeyEnv"):
+        if self.spec.starts_agent or not self._protocol.has("apiKeyEnv"):
             return None
         given = self.spec.agent_url_is_given
         key = endpoints.agent_key(
@@ -245,7 +240,7 @@ class Makers(Participants):
         Raises:
             UsageError: a variable is not set, or was given for another host than the agent's.
         """
-        if self._protocol is None or not self._protocol.has("headers"):
+        if not self._protocol.has("headers"):
             return {}, ()
         return endpoints.own_headers(
             self.job.target, self.agent_url, self.settings, self.spec.allow_hosts
@@ -264,7 +259,7 @@ class Makers(Participants):
         Raises `UsageError`.
         """
         named, is_given = self.job.target.python, self.spec.agent_function is not None
-        if named is None or is_given or self._protocol is None or not self._protocol.is_function:
+        if named is None or is_given or not self._protocol.is_function:
             return None
         return python_code.interpreter(named, self.job_dir, tuple(map(Path, self.spec.code)))
 
@@ -277,12 +272,7 @@ class Makers(Participants):
         """
         target, code = self.job.target, tuple(map(Path, self.spec.code))
         given = self.spec.agent_function is not None
-        if (
-            self._protocol is not None
-            and self._protocol.is_function
-            and target.function
-            and not given
-        ):
+        if self._protocol.is_function and target.function and not given:
             if (python := self._interpreter()) is not None:
                 from bioeval_tui.peers.agents.python_function import require_function
 
@@ -406,7 +396,7 @@ class Makers(Participants):
         """Return every host that will receive transcripts, or texts from the job for the agent, and
         the proxies in between.
         """
-        if self._protocol is not None and self._protocol.is_function:
+        if self._protocol.is_function:
             hosts = [f"wherever {self.agent_host()} sends them"]
         elif self.spec.starts_agent:
             hosts = ["127.0.0.1"]
@@ -467,11 +457,11 @@ class Makers(Participants):
 
     def agent_host(self) -> str:
         """Return the displayed host of the agent, or its function."""
-        if self._protocol is not None and self._protocol.is_function:
+        if self._protocol.is_function:
             return clean_line(self.job.target.function or "", 200)
         return host_of(
             self.agent_url,
-            any_scheme=self._protocol is None or self._protocol.any_scheme,
+            any_scheme=self._protocol.any_scheme,
             name=self._agent_url_setting(),
         )
 

@@ -41,23 +41,24 @@ class Participants:
         named_model = model or job.target.model
         self.model = named_model or DEFAULT_MODEL
         """The model that an agent of a model's endpoint is: the usual one if none was named."""
-        self._protocol = plugins.agent_protocol(job.target.protocol)
-        """The agent's protocol; None for one that is not installed, as of a recorded job that is
-        only judged.
+        named = job.target.protocol
+        absent = plugins.AgentProtocol(named, about="", maker="", tells={}, any_scheme=True)
+        self._protocol = plugins.agent_protocol(named) or absent
+        """The agent's protocol. Nothing is known of one that is not installed, as of a recorded job
+        that is only judged.
         """
         self.agent_model = self.model if self.pays_agent else named_model
         """The agent's model as far as it is known, for what is printed and recorded; None if none
         was named and the agent is no model's endpoint, as only such an agent itself knows it.
         """
         url = spec.agent_url or job.target.url or settings.agent_url
-        is_function = self._protocol is not None and self._protocol.is_function
         # Without the / at the end, as paths are appended.
-        self.agent_url = "" if is_function else url.rstrip("/")
+        self.agent_url = "" if self._protocol.is_function else url.rstrip("/")
 
     @property
     def pays_agent(self) -> bool:
         """Whether the agent is a model's endpoint, whose tokens this program's user pays for."""
-        return self._protocol is not None and self._protocol.is_model
+        return self._protocol.is_model
 
     def evaluator_models(self) -> tuple[str, ...]:
         """Return the models that play the user, one in each conversation."""
