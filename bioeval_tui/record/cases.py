@@ -273,10 +273,19 @@ _SETTINGS = (
 """The settings of a judge that change what it is asked, besides its models and its prompt."""
 
 
+def job_part(job: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return a part of a job's snapshot, such as its `target`; empty where a foreign recording has
+    none, or something else in its place.
+    """
+    part = job.get(name)
+    if isinstance(part, dict):
+        return part
+    return {}
+
+
 def judge_settings(job: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the job of a snapshot sets of its judge, besides its models and its prompt."""
-    scorer = job.get("scorer")
-    settings = scorer if isinstance(scorer, dict) else {}
+    settings = job_part(job, "scorer")
     return {key: settings[key] for key in _SETTINGS if settings.get(key) not in (None, [], {}, "")}
 
 

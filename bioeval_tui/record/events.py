@@ -22,7 +22,7 @@ from bioeval_tui.base.settings import DEFAULT_MODEL
 from bioeval_tui.base.text import clean_line, compact_json, shorten
 from bioeval_tui.base.units import number
 from bioeval_tui.record.agent_span import AgentSpan
-from bioeval_tui.record.cases import MET_ABOVE, MOST_TRIALS, Case, JobCase, Trial
+from bioeval_tui.record.cases import MET_ABOVE, MOST_TRIALS, Case, JobCase, Trial, job_part
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
 from bioeval_tui.record.participants import Fault as Fault, Peer, Role
@@ -266,10 +266,7 @@ class RunStarted(EventBase):
 
     @property
     def _target(self) -> dict[str, Any]:
-        target = self.job.get("target")
-        if isinstance(target, dict):
-            return target
-        return {}
+        return job_part(self.job, "target")
 
     @property
     def identity(self) -> dict[str, str]:
@@ -290,9 +287,8 @@ class RunStarted(EventBase):
     @property
     def chatbot(self) -> str:
         """Which of its server's agents was tested; empty in protocols that do not ask for one."""
-        target = self.job.get("target")
-        if isinstance(target, dict) and target.get("protocol", "rest") == "rest":
-            return clean_line(str(target.get("chatbot") or ""), LONGEST_CHATBOT)
+        if self._target.get("protocol", "rest") == "rest":
+            return clean_line(str(self._target.get("chatbot") or ""), LONGEST_CHATBOT)
         return ""
 
     @property
@@ -300,8 +296,7 @@ class RunStarted(EventBase):
         """The judge's prompt and its version, such as `eval/score 1a2b3c4d`; empty if no model
         judges.
         """
-        scorer = self.job.get("scorer")
-        name = scorer.get("prompt", "") if isinstance(scorer, dict) else ""
+        name = job_part(self.job, "scorer").get("prompt", "")
         if name in self.prompts:
             return f"{name} {self.prompts[name][:8]}"
         return ""

@@ -550,10 +550,8 @@ class RunState:
     @property
     def user_model(self) -> str:
         """The model that played the user, as in `agent_model`; empty if none did."""
-        evaluator = self.job.get("evaluator")
-        kind = evaluator.get("kind", "llm") if isinstance(evaluator, dict) else "llm"
         imported = self.started is None or self.started.source is not None
-        if imported or kind != "llm":
+        if imported or cases.job_part(self.job, "evaluator").get("kind", "llm") != "llm":
             return ""
         return self.evaluator
 

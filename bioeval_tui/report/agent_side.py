@@ -13,6 +13,7 @@ from bioeval_tui import plugins
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.guards import AgentFinding, AgentRule, HeldMessage, HeldTalk
 from bioeval_tui.guards.agent_side import AGENT_RULES, find_agent_faults
+from bioeval_tui.record.cases import job_part
 from bioeval_tui.record.events import StateObserved
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import request_of, result_of
@@ -98,9 +99,8 @@ def _prompts(run: RunResult, talk: ConversationState) -> Iterator[str]:
     """Yield what the agent was told before: by the job, in its events, or as an imported file has
     it.
     """
-    target = run.state.trial_job(talk.key.trial).get("target")
-    if isinstance(target, Mapping) and target.get("systemPrompt"):
-        yield str(target["systemPrompt"])
+    if prompt := job_part(run.state.trial_job(talk.key.trial), "target").get("systemPrompt"):
+        yield str(prompt)
     for message in talk.messages:
         for event in message.generation:
             if isinstance(event.get("systemPrompt"), str):

@@ -22,6 +22,7 @@ from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tally import Tally
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.uncertainty import NOT_ASKED
+from bioeval_tui.record.cases import job_part
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
@@ -937,8 +938,7 @@ def _asked_again(run: RecordedRun) -> dict[str, Any]:
 
 def _said(run: RecordedRun, part: str, key: str) -> Any:
     """Return what a part of the recorded job says, such as its agent's address; None if nothing."""
-    said = run.started.job.get(part)
-    return said.get(key) if isinstance(said, dict) else None
+    return job_part(run.started.job, part).get(key)
 
 
 # Which model is best

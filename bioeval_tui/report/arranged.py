@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
+from bioeval_tui.record.cases import job_part
 from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.tool_calls import injected_failures, request_of
 from bioeval_tui.report import findings as of
@@ -63,8 +64,7 @@ def tools_made_fail(runs: Sequence[RecordedRun]) -> of.ToolsMadeFail | None:
 
 
 def _makes_tools_fail(run: RecordedRun) -> bool:
-    target = run.state.job.get("target")
-    tools = target.get("tools") if isinstance(target, Mapping) else None
+    tools = job_part(run.state.job, "target").get("tools")
     if not isinstance(tools, Sequence):
         return False
     return any(isinstance(tool, Mapping) and tool.get("fails") for tool in tools)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bioeval_tui.base.text import plural
-from bioeval_tui.record.cases import judged, name_placeholders
+from bioeval_tui.record.cases import job_part, judged, name_placeholders
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import job_conditions
 from bioeval_tui.report.rows import criteria_words, job_of_trial
@@ -150,10 +150,7 @@ def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -
     facts = job.get("facts") or ()
     if isinstance(facts, str):
         facts = [facts]
-    target = state.job.get("target")
-    protocol = ""
-    if isinstance(target, dict) and target.get("protocol") != "rest":
-        protocol = str(target.get("protocol") or "")
+    protocol = str(job_part(state.job, "target").get("protocol") or "")
     return Brief(
         job=started.job_name,
         about=str(state.job.get("about") or ""),
@@ -161,7 +158,7 @@ def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -
         agent_identity=state.agent_identity,
         model=state.agent_model,
         served_model=state.served_model,
-        protocol=protocol,
+        protocol="" if protocol == "rest" else protocol,
         evaluator=state.evaluator,
         judge=state.judge,
         judge_prompt=state.judge_prompt,

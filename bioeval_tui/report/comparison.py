@@ -946,7 +946,7 @@ def _user_findings(
     """Yield how far simulated users' scores lie from a person's, if a person played the user of one
     of the runs.
     """
-    people = [(run.started.job.get("evaluator") or {}).get("kind") == "human" for run in (a, b)]
+    people = [run.kind_of("evaluator") == "human" for run in (a, b)]
     if people[0] != people[1]:
         for one in conditions:
             samples = [_pair_samples(pair, _score, _score) for pair in pairs[one.condition]]

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 
 from bioeval_tui.base.text import compact_json
-from bioeval_tui.record.cases import asserted, is_counted, judged_items, task_criteria
+from bioeval_tui.record.cases import asserted, is_counted, job_part, judged_items, task_criteria
 from bioeval_tui.record.condition_names import Condition
 
 OF_CASES = ("seeds", "setups", "greetings")
@@ -76,9 +76,9 @@ def job_contents(
     """
     situation: dict[str, Any] = {"facts": list(map(str, _listed(job, "facts")))}
     situation |= {key: job.get(key) for key in OF_CASES if job.get(key) != unfilled.get(key)}
-    user, for_all = (_mapping(each.get("evaluator")) for each in (job, unfilled))
+    user, for_all = (job_part(each, "evaluator") for each in (job, unfilled))
     situation |= {key: user.get(key) for key in OF_USERS if user.get(key) != for_all.get(key)}
-    by_rules = _mapping(job.get("scorer")).get("kind") == "rules"
+    by_rules = job_part(job, "scorer").get("kind") == "rules"
     items = judged_items(dict(job), condition)
     checks = {
         index: check
@@ -103,12 +103,6 @@ def job_contents(
             "checked": {index: _weight(check) for index, check in checks.items()},
         },
     )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    if isinstance(value, dict):
-        return value
-    return {}
 
 
 def _listed(job: Mapping[str, Any], key: str) -> Sequence[Any]:

@@ -18,6 +18,7 @@ from typing import Any
 from bioeval_tui.base.units import number1, share
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
+from bioeval_tui.record.cases import job_part
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.report.findings import MannerBasis
@@ -469,22 +470,17 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     ]
     messages = [(message.role, message.text) for message in sent]
     facts = talk.case.facts if talk.case is not None else run.state.job.get("facts") or ()
-    target = run.state.job.get("target")
+    target = job_part(run.state.job, "target")
     names = {message.speaker for message in talk.messages}
-    names |= {
-        str(target[key])
-        for key in ("user", "chatbot")
-        if isinstance(target, dict) and target.get(key)
-    }
+    names |= {str(target[key]) for key in ("user", "chatbot") if target.get(key)}
     known = run.state.condition(talk.condition).known(list(map(str, facts)))
-    evaluator = run.state.job.get("evaluator")
     out: Collection[int] | None
     if not greeting:
         # Imported only for a foreign file, on which no guard ran: it takes a tenth of a second.
         from bioeval_tui.guards import messages_out_of_role
 
         out = messages_out_of_role(messages)
-    elif isinstance(evaluator, dict) and evaluator.get("guards") == "off":
+    elif job_part(run.state.job, "evaluator").get("guards") == "off":
         out = None
     else:
         faulty = {fault.message for fault in talk.user_faults if fault.kind in ROLE_RULES}

@@ -18,7 +18,7 @@ from bioeval_tui.base.units import DASH
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
 from bioeval_tui.record.assertions import same_assertions
-from bioeval_tui.record.cases import judge_question, judged_items
+from bioeval_tui.record.cases import job_part, judge_question, judged_items
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import (
     AssertionChecked,
@@ -381,8 +381,8 @@ def recorded_prompts(state: RunState, verdict: TranscriptScored) -> dict[str, st
     """
     if verdict.prompts:
         return verdict.prompts
-    scorer = state.job.get("scorer")
-    if not isinstance(scorer, dict) or scorer.get("kind") == "rules" or not state.started:
+    scorer = job_part(state.job, "scorer")
+    if scorer.get("kind") == "rules" or not state.started:
         return {}
     name, recorded = scorer.get("prompt"), state.started.prompts
     if name in recorded:

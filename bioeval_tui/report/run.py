@@ -20,7 +20,7 @@ from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
-from bioeval_tui.record.cases import Case
+from bioeval_tui.record.cases import Case, job_part
 from bioeval_tui.record.condition_names import Condition, of_mean_words, without_placebo
 from bioeval_tui.record.conditions import (
     Contrast,
@@ -570,7 +570,7 @@ class ConversationResult:
         if not message.signs_off:
             return message
         text = message.text
-        if signoff := str((self.job.get("evaluator") or {}).get("signoff") or ""):
+        if signoff := str(job_part(self.job, "evaluator").get("signoff") or ""):
             words = without_signoff(text, signoff)
             if words is not None:
                 text = words
@@ -668,10 +668,7 @@ class RecordedRun:
 
     def kind_of(self, role: Literal["evaluator", "scorer"]) -> str:
         """Return the job's kind of evaluator or judge, such as `scripted`."""
-        part = self.state.job.get(role)
-        if isinstance(part, dict):
-            return str(part.get("kind", "llm"))
-        return "llm"
+        return str(job_part(self.state.job, role).get("kind", "llm"))
 
     @property
     def user_name(self) -> str:

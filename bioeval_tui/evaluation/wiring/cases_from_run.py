@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.wiring.cases import MOST_CASES
 from bioeval_tui.evaluation.wiring.persons import Persons
 from bioeval_tui.jobs.template import Answers, conversation_cases_text
 from bioeval_tui.peers.goodbyes import without_signoff
+from bioeval_tui.record.cases import job_part
 from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import started_run
@@ -109,7 +110,7 @@ def _case(talk: ConversationState, name: str, job: Any, persons: Persons) -> dic
     `name` is that of a conversation without a case. `persons` learns the persons in its texts, and
     masks them.
     """
-    signoff = str((job.get("evaluator") or {}).get("signoff") or "")
+    signoff = str(job_part(job, "evaluator").get("signoff") or "")
     texts = [message.text for message in talk.messages if message.role == "user"]
     said = texts
     if signoff:

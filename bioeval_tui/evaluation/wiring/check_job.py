@@ -55,6 +55,7 @@ from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.peers import python_code
 from bioeval_tui.peers.models.prompting import find_prompt
 from bioeval_tui.plugins import AgentProtocol
+from bioeval_tui.record.cases import job_part
 
 
 class JobSource:
@@ -73,10 +74,7 @@ class JobSource:
 
     def part(self, name: str) -> dict[str, Any]:
         """Return the mapping of that name."""
-        part = self.data.get(name)
-        if isinstance(part, dict):
-            return part
-        return {}
+        return job_part(self.data, name)
 
     def problem(self, path: FieldPath, message: str, text: str = "", column: int = 0) -> Problem:
         """Return a problem of the field; `column` counts in its `text`, from 1."""

@@ -38,7 +38,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import assemble
 from bioeval_tui.jobs.loading import CaseJobs, PackedJob, job_snapshot, load_job, recorded_job
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.record.cases import Case, JobCase
+from bioeval_tui.record.cases import Case, JobCase, job_part
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.overlay import read_overlay, state_in_force
 from bioeval_tui.record.run_options import recorded_options
@@ -331,8 +331,7 @@ def rerun_offer(path: Path, now: RunState | None = None) -> str:
     lost = [
         talk for talk in state.conversations.values() if talk.score and talk.score.score is None
     ]
-    evaluator = state.job.get("evaluator")
-    scripted = isinstance(evaluator, dict) and evaluator.get("kind") == "scripted"
+    scripted = job_part(state.job, "evaluator").get("kind") == "scripted"
     if all(talk.fault == "none" or (scripted and talk.fault == "evaluator") for talk in lost):
         return ""  # the agent would report as little again, and a script leave out the same
     if all(talk.verdict is not None and talk.verdict.error for talk in lost):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bioeval_tui.base.yaml_positions import Path as FieldPath
+from bioeval_tui.record.cases import job_part
 
 
 def failures_without_effect(tools: Any) -> Iterator[tuple[FieldPath, str]]:
@@ -37,9 +38,7 @@ def drawn_shares(data: dict[str, Any]) -> Iterator[FieldPath]:
         facts = persona.get("facts")
         if isinstance(facts, dict) and _is_drawn(facts.get("holdsBack")):
             yield "personas", index, "facts", "holdsBack"
-    target = data.get("target")
-    tools = target.get("tools") if isinstance(target, dict) else None
-    for index, tool in _mappings(tools):
+    for index, tool in _mappings(job_part(data, "target").get("tools")):
         for number, failure in _mappings(tool.get("fails"), alone=True):
             if _is_drawn(failure.get("share")):
                 own = () if number is None else (number,)

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import RunDocument, run_document
 from bioeval_tui.report.result import load_run
 from tests.command import schema_of
+from tests.documents import document_of, pair_comparison
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 
@@ -98,3 +100,14 @@ def keys(value: Any) -> set[str]:
         if isinstance(value, dict)
         else set()
     )
+
+
+@pytest.mark.parametrize("part", ["target", "evaluator", "scorer"])
+def test_a_foreign_recording_may_have_anything_in_place_of_a_part_of_its_job(part: str) -> None:
+    told = Talk(unsent="bye", reason="evaluator_failed")
+    recorded = Recorded([Talk()], [told])
+    recorded.started["job"] = {**recorded.loaded().state.job, part: "a text"}
+    run = recorded.loaded()
+    for kind in ("html", "json", "md", "csv", "junit"):
+        assert document_of(kind, run)
+    assert pair_comparison(compare(run, run))
