@@ -343,23 +343,6 @@ def own_agent_protocols() -> tuple[AgentProtocol, ...]:
     return (*PROTOCOLS, *(protocol for protocol in loaded if protocol is not None))
 
 
-def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:
-    """Return a new agent of the plug-in `name`, a callable with these three.
-
-    Raises:
-        UsageError: there is no such plug-in, it cannot be imported, or it is an `AgentProtocol`,
-            which needs `AgentTerms`.
-    """
-    plugin = load("agents", name)
-    if isinstance(plugin, AgentProtocol):
-        raise UsageError(
-            f"the plug-in {clean_line(name, 100)} is an AgentProtocol: call"
-            " agent_protocol(name).load() with AgentTerms"
-        )
-    make: MakeAgent = _callable(name, plugin)
-    return make(target=target, url=url, model=model)
-
-
 def _callable(name: str, plugin: Any) -> Any:
     if not callable(plugin):
         kind = clean_line(type(plugin).__name__, 80)

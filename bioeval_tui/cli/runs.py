@@ -18,6 +18,7 @@ from bioeval_tui.base.terminal import print_json_text, say
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import date, number
 from bioeval_tui.cli.common_options import LazyGroup, Table, with_env_file, with_redact
+from bioeval_tui.cli.options import JSON_LIST
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition, published_title
 from bioeval_tui.record.participants import Fault
@@ -54,7 +55,7 @@ PrintedRun = Annotated[
 )
 @click.option("--fault", type=click.Choice(get_args(Fault)), help="Only runs with this fault.")
 @click.option("--min-score", type=click.FloatRange(0, 1), help="Only runs with at least this mean.")
-@click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
+@JSON_LIST
 @click.option(
     "--limit", type=click.IntRange(1), help="Maximum number of runs [50; with --json, all]."
 )

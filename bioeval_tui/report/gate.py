@@ -37,7 +37,7 @@ from bioeval_tui.record.conditions import (
     named,
     scored_conditions as conditions_of_mean,
 )
-from bioeval_tui.record.events import RunStarted
+from bioeval_tui.record.events import CheckStatus, RunStarted
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.formats.registry import named_format
@@ -80,7 +80,6 @@ _ONE_OF = (
     "one of the job's conditions, such as withheld or supplied, a part (timing, task, assertion), a"
     " task (task2), or one of these in a condition (supplied.task)"
 )
-Status = Literal["passed", "failed", "not_measured"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +237,7 @@ class GateCheck:
     job: str
     model: str | None
     rule: str
-    status: Status
+    status: CheckStatus
     basis: Finding
     value: float | None = None
     bar: float | None = None
@@ -568,7 +567,7 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
             talks = [talk for _, talk in conversations_of(runs, condition)]
             times = list(chain.from_iterable(talk.latencies_ms for talk in talks))
             value = percentile(times, rule.percent / 100)
-            status: Status = "not_measured"
+            status: CheckStatus = "not_measured"
             if value is not None:
                 status = "passed" if value <= rule.limit_ms else "failed"
             basis = of.TimesBasis(rule.percent, len(times), sum(talk.failures for talk in talks))
@@ -610,7 +609,7 @@ def _assertions(runs: list[RecordedRun]) -> Iterator[GateCheck]:
 
 
 def _missed(
-    run: RecordedRun, talk: ConversationResult, rule: str, status: Status, why: str
+    run: RecordedRun, talk: ConversationResult, rule: str, status: CheckStatus, why: str
 ) -> GateCheck:
     basis = of.AssertionMissed(talk.trial_words, why)
     return GateCheck(
@@ -654,7 +653,7 @@ def _has_unexcused(basis: of.ScoreBasis | of.PassShareBasis) -> bool:
     return any(counted.unexcused for _, counted in basis.counted)
 
 
-def _status(value: float | None, bar: float) -> Status:
+def _status(value: float | None, bar: float) -> CheckStatus:
     if value is None:
         return "not_measured"
     if reaches(value, bar):

@@ -268,8 +268,7 @@ def _run_scores(finding: of.RunScores) -> str:
 
 def _lost(lost: int, planned: int) -> str:
     """Return how many conversations have no score: `1 of 20 conversations has no score`."""
-    have = "has" if lost == 1 else "have"
-    return f"{lost:,} of {plural(planned, 'conversation')} {have} no score"
+    return f"{lost:,} of {plural(planned, 'conversation')} {_has_or_have(lost)} no score"
 
 
 def _not_elsewhere(finding: of.RunScores) -> str:
@@ -1090,7 +1089,7 @@ def _assertion_fails(finding: of.AssertionFails) -> str:
     text = f"“{finding.title}” fails"
     if finding.since:
         text += f" since turn {finding.since}"
-    return _loss(_with_reason(text, finding.reason))
+    return _loss(_with_lead(text, finding.reason))
 
 
 @write.register
@@ -1102,11 +1101,12 @@ def _slow_answers(finding: of.SlowAnswers) -> str:
 
 @write.register
 def _requests_failed(finding: of.RequestsFailed) -> str:
-    return _loss(_with_reason(plural(finding.count, "failed request"), finding.error))
+    return _loss(_with_lead(plural(finding.count, "failed request"), finding.error))
 
 
-def _with_reason(text: str, reason: str) -> str:
-    return ": ".join(filter(None, (text, reason)))
+def _with_lead(lead: str, text: str) -> str:
+    """Return a text after what leads to it, either of which may be empty."""
+    return ": ".join(filter(None, (lead, text)))
 
 
 def _loss(text: str) -> str:
@@ -1385,8 +1385,7 @@ def _contents_differ(finding: of.ContentsDiffer) -> str:
     what = "they are not compared"
     if finding.in_part:
         what = "only what is the same in them is compared"
-    has = "has" if finding.count == 1 else "have"
-    cases = f"{finding.count} of {plural(finding.of, 'case')} {has}"
+    cases = f"{finding.count} of {plural(finding.of, 'case')} {_has_or_have(finding.count)}"
     names = _first_names(finding.named, finding.count)
     return f"{cases} other contents in B than in A, and {what}: {names} (the first: {changes})"
 
@@ -1407,21 +1406,19 @@ def _timing_left_out(finding: of.TimingLeftOut) -> str:
 
 @write.register
 def _people_would_say(finding: of.PeopleWouldSay) -> str:
-    text = _people_said(finding)
-    if finding.title:
-        return f"{finding.title}: {text}"
-    return text
-
-
-def _people_said(finding: of.PeopleWouldSay) -> str:
     if finding.estimate is None or finding.interval is None:
-        return f"what people would say about the tasks is unknown: {finding.refused}"
-    span = f"[{number(finding.interval.low)}, {number(finding.interval.high)}]"
+        text = f"what people would say about the tasks is unknown: {finding.refused}"
+        return _with_lead(finding.title, text)
     of_all = f"{finding.reviews} of {plural(finding.verdicts, 'verdict')} reviewed"
-    return (
-        f"tasks: people would say {number(finding.estimate)} {span} ({of_all}; the judge said"
-        f" {number(finding.judge)})"
+    text = (
+        f"tasks: people would say {number(finding.estimate)} {_span(finding.interval)} ({of_all};"
+        f" the judge said {number(finding.judge)})"
     )
+    return _with_lead(finding.title, text)
+
+
+def _span(interval: Interval) -> str:
+    return f"[{number(interval.low)}, {number(interval.high)}]"
 
 
 @write.register
@@ -1430,16 +1427,13 @@ def _calibrated_elsewhere(finding: of.CalibratedElsewhere) -> str:
     name = f"run {runs}" if len(finding.runs) == 1 else f"runs {runs}"
     if finding.estimate is None or finding.interval is None or finding.judge is None:
         text = f"not corrected by the reviews of {name}: {finding.refused}"
-        return f"{finding.title}: {text}" if finding.title else text
-    span = f"[{number(finding.interval.low)}, {number(finding.interval.high)}]"
+        return _with_lead(finding.title, text)
     text = (
         f"tasks passed: the judge's {number(finding.judge)}, corrected by the"
-        f" {plural(finding.reviews, 'review')} of {name}: {number(finding.estimate)} {span};"
-        " not reviewed here"
+        f" {plural(finding.reviews, 'review')} of {name}: {number(finding.estimate)}"
+        f" {_span(finding.interval)}; not reviewed here"
     )
-    if finding.title:
-        return f"{finding.title}: {text}"
-    return text
+    return _with_lead(finding.title, text)
 
 
 @write.register
@@ -1815,11 +1809,10 @@ def _manner_basis(finding: of.MannerBasis) -> str:
 def _worst_shown(finding: of.WorstShown) -> str:
     command = f"bioeval-tui runs report {finding.run_id} --trial 1-50 --output page.html"
     shown, left = plural(finding.shown, "conversation"), finding.held - finding.shown
-    are = "is" if left == 1 else "are"
     return (
         f"Shown are the {shown} that went worst, those in which the judge failed a task first;"
-        f" {left:,} {are} left out. `{command}` makes a page of the trials that you name. All"
-        f" figures are of all {finding.held:,}."
+        f" {left:,} {_is_or_are(left)} left out. `{command}` makes a page of the trials that you"
+        f" name. All figures are of all {finding.held:,}."
     )
 
 
@@ -1980,7 +1973,7 @@ def counted_with_causes(finding: Counted) -> str:
     """
     causes = dict(finding.causes)
     why = "; ".join(
-        _with_reason(_left_out(reason, count), causes.get(reason, ""))
+        _with_lead(_left_out(reason, count), causes.get(reason, ""))
         for reason, count in finding.reasons
     )
     text = counted_words(replace(finding, reasons=()))
@@ -2126,6 +2119,12 @@ def _is_or_are(count: int) -> str:
     return "are"
 
 
+def _has_or_have(count: int) -> str:
+    if count == 1:
+        return "has"
+    return "have"
+
+
 def _conversation(place: of.TalkPlace) -> str:
     """Return such as `in the conversation with the facts of trial 2`."""
     text = f"in the conversation {side_words(place.side).removeprefix('in ')}"
@@ -2179,10 +2178,6 @@ def _units(*, of_cases: bool) -> str:
     return "trials of each run"
 
 
-def _share(scored: int, planned: int) -> str:
-    return f"{scored} of {plural(planned, 'conversation')}"
-
-
 def _spelt(count: int, noun: str) -> str:
     if count >= len(_COUNTS):
         return plural(count, noun)
@@ -2217,7 +2212,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "counted": counted_words,
     "few": _too_few,
     "one": number1,
-    "scored": lambda found: _share(found.scored, found.planned),
+    "scored": lambda found: f"{found.scored} of {plural(found.planned, 'conversation')}",
     "share": share,
     "short": _short,
     "side": side_words,

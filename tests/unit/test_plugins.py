@@ -10,6 +10,7 @@ import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -84,7 +85,8 @@ async def shouting():
 
 
 async def test_the_documented_plugin_answers_a_message(example, shouting):
-    agent = plugins.make_agent("line", target=TARGET, url=shouting, model="m")
+    make = plugins.agent_protocol("line").load()
+    agent = make(SimpleNamespace(target=TARGET, url=shouting, model="m"))
     await agent.open()
     pieces = [piece async for piece in agent.send("hello\nthere")]
     await agent.aclose()
@@ -397,16 +399,10 @@ async def test_whether_a_plugins_agent_is_a_model_is_recorded_and_seen_without_t
     assert replace(run.state, started=older).agent_is_model
 
 
-@pytest.mark.parametrize(
-    ("name", "says"),
-    [
-        ("own", "own is an AgentProtocol: call"),
-        ("number", "neither an AgentProtocol nor a callable, but of the type int"),
-    ],
-)
-def test_what_is_no_simple_agent_is_one_sentence(own_protocols, name, says):
+def test_what_is_no_agent_is_one_sentence(own_protocols):
+    says = "neither an AgentProtocol nor a callable, but of the type int"
     with pytest.raises(UsageError, match=says):
-        plugins.make_agent(name, target=TARGET, url="http://127.0.0.1:1", model="m")
+        plugins.agent_protocol("number")
 
 
 def test_check_says_that_a_plugin_is_no_agent(own_protocols, tmp_path_factory):

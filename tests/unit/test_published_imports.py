@@ -47,7 +47,7 @@ PUBLISHED = {
         "result_event", "result_of", "shorten", "size_of", "stream_of", "timeouts_of",
         "words_of_error",
     ],
-    "bioeval_tui.plugins": ["installed", "load", "make_agent", "require"],
+    "bioeval_tui.plugins": ["installed", "load", "require"],
     "bioeval_tui.protocols": [
         "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Delta",
         "Evaluator", "EvaluatorView", "Evidence", "Format", "Generation", "GraphSnapshot",
