@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 from bioeval_tui.base.text import clean_line, quotation, shorten
 from bioeval_tui.grade.outcomes import NotGraded
@@ -106,6 +106,13 @@ class Answer:
     tools_failed: of.ToolsMadeFail | None = None
     """The tools that the job made fail; None if it made none."""
 
+    @classmethod
+    def from_finding(
+        cls, finding: ConclusionFinding, why: str = "", steps: tuple[of.Step, ...] = ()
+    ) -> Self:
+        """Return the answer of which the finding itself says what came out and how sure it is."""
+        return cls(finding, sentences.sentence(finding), sentences.sure(finding), why, steps)
+
     @property
     def outcome(self) -> Outcome:
         """The kind of answer."""
@@ -174,10 +181,7 @@ class Answer:
         return [(label, text) for label, text in every if text]
 
 
-_NEVER_STARTED = of.NeverStarted()
-NEVER_STARTED = Answer(
-    _NEVER_STARTED, sentences.sentence(_NEVER_STARTED), sentences.sure(_NEVER_STARTED)
-)
+NEVER_STARTED = Answer.from_finding(of.NeverStarted())
 
 
 def how_sure(
@@ -297,18 +301,15 @@ def answer_grading(
         options_of_validate: those of them that `validate` has.
     """
     if not report.submission_exists:
-        missing = of.NothingSubmitted(report.task_id)
-        return Answer(missing, sentences.sentence(missing), sentences.sure(missing), "", ())
+        return Answer.from_finding(of.NothingSubmitted(report.task_id))
     board = of.Step("board")
     named = _submission_named(report)
     again = of.Step("grade", submission=named, options=tuple(options))
     mend = (of.Step("edit_file"), again)
     if not report.valid_submission or report.score is None:
-        invalid = of.InvalidSubmission(report.task_id)
         why = shorten(clean_line(report.why_invalid), sentences.LONGEST_LOSS)
         findings = of.Step("findings", submission=named, options=tuple(options_of_validate))
-        steps = (findings, *mend)
-        return Answer(invalid, sentences.sentence(invalid), sentences.sure(invalid), why, steps)
+        return Answer.from_finding(of.InvalidSubmission(report.task_id), why, (findings, *mend))
     graded = of.GradedSubmission(
         report.task_id,
         report.medal or "",
@@ -319,9 +320,6 @@ def answer_grading(
         report.rows_note,
         report.doubt_words,
     )
-    sure = sentences.sure(graded)
-    if not graded.doubts:
-        sure = sure_words(report) or sure
     limits = of.MedalLimits(
         **report.medal_scores,
         median=report.median_threshold,
@@ -329,9 +327,10 @@ def answer_grading(
     )
     if report.uncertainty is not None and report.uncertainty.why_not == NOT_ASKED:
         mend = (of.Step("edit_file"), replace(again, options=_with_all_intervals(options)))
-    return Answer(
-        graded, sentences.sentence(graded), sure, sentences.sentence(limits), (board, *mend)
-    )
+    answer = Answer.from_finding(graded, sentences.sentence(limits), (board, *mend))
+    if not graded.doubts and (sure := sure_words(report)):
+        return replace(answer, sure=sure)
+    return answer
 
 
 def _with_all_intervals(options: Sequence[str]) -> tuple[str, ...]:
@@ -352,11 +351,8 @@ def _submission_named(report: TaskReport) -> tuple[str, ...]:
 
 def answer_not_graded(task_id: str, reason: str) -> Answer:
     """Return the answer of a submission that was not graded, through no fault of its file."""
-    finding = of.NotGradedSubmission(task_id)
     why = shorten(clean_line(reason or "no reason was recorded"), sentences.LONGEST_LOSS)
-    return Answer(
-        finding, sentences.sentence(finding), sentences.sure(finding), why, (of.Step("grade"),)
-    )
+    return Answer.from_finding(of.NotGradedSubmission(task_id), why, (of.Step("grade"),))
 
 
 def answer_medals(
@@ -402,7 +398,7 @@ def answer_medals(
     why = ""
     if mend is not None:
         why = sentences.sentence(mend)
-    return Answer(finding, sentences.sentence(finding), sentences.sure(finding), why, tuple(steps))
+    return Answer.from_finding(finding, why, tuple(steps))
 
 
 def _first_to_mend(reports: Sequence[TaskReport], failed: Sequence[NotGraded]) -> Finding | None:
@@ -599,7 +595,7 @@ def _effect(run: RecordedRun, summary: Summary, uplift: Difference) -> Conclusio
     trials = of.Trials(len(uplift.estimate.points), run.started.trials, uplift.estimate.cases)
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     pairs = [pair for pair in run.scored_pairs if run.why_not_compared(pair[0].trial) != NO_FACTS]
-    control = _told_apart(summary)
+    control = _facts_or_talk(summary)
     if control is not None and control.verdict == "talk" and uplift.is_beyond_chance:
         return of.EffectOfTalk(trials, uplift.mean, interval)
     if all(one.score == two.score == 1 for one, two in pairs):
@@ -617,7 +613,7 @@ def _effect(run: RecordedRun, summary: Summary, uplift: Difference) -> Conclusio
     return of.EffectOfFacts(trials, uplift.mean, equal, interval, with_talk)
 
 
-def _told_apart(summary: Summary) -> of.FactsOrTalk | None:
+def _facts_or_talk(summary: Summary) -> of.FactsOrTalk | None:
     """Return what of the difference is the facts'; None without a placebo, or if it cannot be
     told.
     """

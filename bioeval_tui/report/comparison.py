@@ -32,7 +32,7 @@ from bioeval_tui.report.plans import advice
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.reviews import verdicts_replaced
 from bioeval_tui.report.run import ConversationResult
-from bioeval_tui.report.sentences import PARTS, part_title, sentence, sure as sure_of, under
+from bioeval_tui.report.sentences import PARTS, part_title, sentence, under
 from bioeval_tui.report.summary import condition_title
 from bioeval_tui.statistics.estimates import (
     Estimate,
@@ -723,10 +723,7 @@ class Comparison:
         """Which run scored higher, how sure that is, what sets them apart most, and what next."""
         if found := self._not_shared:
             different = of.NothingShared(self.a.brief.job, self.b.brief.job)
-            step = of.Step("one_job")
-            return Answer(
-                different, sentence(different), sure_of(different), sentence(found), (step,)
-            )
+            return Answer.from_finding(different, sentence(found), (of.Step("one_job"),))
         sure = any(side.is_sure for side in self.conditions)
         few = self._too_few
         needed = max((score.needed for score in few), default=0)

@@ -75,14 +75,9 @@ class AssertionRow:
         return final is not None and final.from_start
 
 
-def run_conditions(state: RunState) -> tuple[Condition, ...]:
-    """Return the run's conditions in the order of the job."""
-    return state.conditions
-
-
 def trial_talks(state: RunState, trial: int) -> Talks:
     """Return the conversations of a trial by condition; None for one that has not started."""
-    return {condition: state.conversation(condition, trial) for condition in run_conditions(state)}
+    return {condition: state.conversation(condition, trial) for condition in state.conditions}
 
 
 def task_verdict(talk: ConversationState | None, number: int) -> TaskScored | None:

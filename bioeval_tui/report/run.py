@@ -38,7 +38,6 @@ from bioeval_tui.record.effect import (
 )
 from bioeval_tui.record.events import (
     EXCUSED,
-    RESULT_REASONS,
     AssertionChecked,
     ConversationEnded,
     ConversationScored,
@@ -462,9 +461,7 @@ class ConversationResult:
 
     def task(self, number: int) -> TaskScored | None:
         """Return the judge's verdict on a task, if the conversation counts as a result."""
-        if self.judge_error or self.end_reason not in RESULT_REASONS:
-            return None
-        return next((task for task in self.tasks if task.task == number), None)
+        return rows.task_verdict(self._talk, number)
 
     def task_sample(self, number: int) -> Sample | None:
         """Return the score of a task as statistics take it; None if the task does not count in its
@@ -804,7 +801,7 @@ class RecordedRun:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The run's conditions, in the order of the job."""
-        return rows.run_conditions(self.state)
+        return self.state.conditions
 
     @property
     def scored_conditions(self) -> tuple[Condition, ...]:

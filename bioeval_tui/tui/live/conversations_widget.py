@@ -311,7 +311,7 @@ class Conversations(Vertical):
             # One that is not mounted yet is shown once it is.
             if state.started is not None and frame.is_empty and frame.is_attached:
                 frame.show_brief(make_brief(state, state.started, trial))
-        parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
+        parting = rows.parting(state, trial) if len(state.conditions) > 1 else None
         for frame in self.frames.values():
             frame.transcript.mark_parting(parting)
         tabs = [
@@ -322,7 +322,7 @@ class Conversations(Vertical):
                     heads_view.short_state(state, condition, trial),
                 ),
             )
-            for condition in heads_view.conditions(state)
+            for condition in state.conditions
         ]
         self.query_one("#tabs", TabLine).set_tabs(tabs, self.watched.condition)
 
@@ -420,7 +420,7 @@ class Conversations(Vertical):
     def action_switch_condition(self) -> None:
         """Go to the other condition."""
         state, active = self.watched.state, self.watched.condition
-        both = heads_view.conditions(state) if state else (active,)
+        both = state.conditions if state else (active,)
         self.choose(heads_view.other_condition(both, active), self.watched.trial)
 
     def action_other_trial(self, by: int) -> None:

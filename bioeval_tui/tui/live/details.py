@@ -212,9 +212,7 @@ class AssertionDetail(Dialog[None]):
 
     def action_other(self) -> None:
         """Go to the other condition."""
-        self._condition = heads_view.other_condition(
-            heads_view.conditions(self._state), self._condition
-        )
+        self._condition = heads_view.other_condition(self._state.conditions, self._condition)
         self._turn = None
         self._show()
 

@@ -37,11 +37,6 @@ ENDINGS: dict[str, Cell] = {
 }
 
 
-def conditions(state: RunState) -> tuple[Condition, ...]:
-    """Return the run's conditions in the order of the screen."""
-    return state.conditions
-
-
 def other_condition(both: Sequence[Condition], here: Condition) -> Condition:
     """Return the condition after this one; the first after the last, and after one that is not
     shown.

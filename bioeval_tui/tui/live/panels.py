@@ -23,7 +23,6 @@ from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.report import rows
 from bioeval_tui.report.sentences import shared_words
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.live.heads_view import conditions
 from bioeval_tui.tui.shared.cells import (
     Cell,
     Tone,
@@ -137,7 +136,7 @@ class LatencyRow:
 def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[LatencyRow]:
     """Return one row per turn, oldest first."""
     turns: dict[int, dict[Condition, Bar]] = {}
-    for condition in conditions(state):
+    for condition in state.conditions:
         conversation = state.conversation(condition, trial)
         if conversation is None:
             continue
@@ -375,7 +374,7 @@ class TasksPanel(Panel):
         """Draw from the run."""
         tasks = rows.task_rows(state, look.trial)
         conversations = rows.trial_talks(state, look.trial)
-        names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
+        names = [heads_view.side(state, condition) for condition in state.conditions]
         column = column_width(names)
         lines = self.lines_a_row([row.title for row in tasks], 3, column * len(conversations), 3)
 
@@ -663,7 +662,7 @@ class PanelDeck(Vertical):
         watched = self.watched
         shown: tuple[Condition, ...] = (watched.condition,)
         if watched.state is not None and self.app.size.width >= 120:
-            shown = heads_view.conditions(watched.state)
+            shown = watched.state.conditions
         return Look(watched.trial, shown, watched.link.now)
 
     def show(self) -> None:

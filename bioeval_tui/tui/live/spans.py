@@ -255,9 +255,7 @@ class Waterfall(Dialog[None]):
 
     def action_other(self) -> None:
         """Go to the other condition, at the same turn where spans of that came."""
-        self._condition = heads_view.other_condition(
-            heads_view.conditions(self._state), self._condition
-        )
+        self._condition = heads_view.other_condition(self._state.conditions, self._condition)
         if self._turn not in turns_with_spans(self._conversation):
             self._turn = None
         self.show_new()

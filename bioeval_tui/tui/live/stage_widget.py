@@ -109,7 +109,7 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     """Return a line for each task with its mark in each condition; if `wide`, the brief above and
     the first assertions below.
     """
-    names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
+    names = [heads_view.side(state, condition) for condition in state.conditions]
     columns = [panels.column_width(names)] * len(names)
     head = [
         Content.assemble(" " * (width - sum(columns)), line)
@@ -196,7 +196,7 @@ class Stage(Vertical):
         if state is None or not watched.presenting:
             self._concluded = False
             return
-        held = heads_view.conditions(state)
+        held = state.conditions
         if tuple(score.condition for score in self._scores) != held:
             self._scores = [StageScore(condition) for condition in held]
             self.run_worker(self._mount_scores(), exclusive=True)

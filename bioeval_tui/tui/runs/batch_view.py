@@ -185,7 +185,7 @@ def run_glances(state: RunState, *, gone: bool = False) -> list[Glance]:
     over = gone or state.ended is not None
     glances = []
     for trial in range(1, started.trials + 1):
-        for condition in heads_view.conditions(state):
+        for condition in state.conditions:
             conversation = state.conversation(condition, trial)
             key = GlanceKey(started.run_id, condition, trial)
             if conversation is not None:
