@@ -318,7 +318,7 @@ class Conversations(Vertical):
             (
                 condition,
                 paint(
-                    f"{heads_view.side(state, condition)} ",
+                    f"{state.condition_title(condition)} ",
                     heads_view.short_state(state, condition, trial),
                 ),
             )
@@ -665,7 +665,7 @@ class FindLine(AskLine):
         at, count = frames[watched.condition].transcript.find_next(1)
         state = watched.state
         if state is not None and state.started is not None:
-            said = f"{at} of {count}, {heads_view.side(state, watched.condition)}"
+            said = f"{at} of {count}, {state.condition_title(watched.condition)}"
             if state.started.trials > 1:
                 said += f", trial {watched.trial}"
             whole = sum(self._counts(event.text).values())

@@ -70,7 +70,7 @@ def detail(
     the newest.
     """
     facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
-    conversation, name = state.conversation(condition, trial), heads_view.side(state, condition)
+    conversation, name = state.conversation(condition, trial), state.condition_title(condition)
     check = _check(conversation, index, turn)
     if conversation is None or check is None:
         facts.append((name, [Cell("not checked yet", "quiet")]))

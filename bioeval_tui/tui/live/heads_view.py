@@ -120,11 +120,6 @@ def run_seconds(state: RunState, now: datetime | None = None) -> float | None:
     return state.seconds(now)
 
 
-def side(state: RunState, condition: Condition) -> str:
-    """Return what the screens call a condition: `without the facts`, or as the job names it."""
-    return state.condition_title(condition)
-
-
 def which_trial(state: RunState, trial: int) -> str:
     """Return the case, or `trial 2 of 3`; empty for the only trial."""
     case = state.case(trial)
@@ -150,7 +145,7 @@ class Head:
 
 def head(state: RunState, condition: Condition, trial: int, now: datetime | None) -> Head:
     """Return the header of one conversation; `now` is in the run's own time."""
-    conversation, title = state.conversation(condition, trial), side(state, condition)
+    conversation, title = state.conversation(condition, trial), state.condition_title(condition)
     if conversation is None:
         waiting = Cell("– not run" if state.ended else "◌ queued", "quiet")
         return Head(title, waiting, Cell("–", "quiet"), meaning(state, condition, trial))

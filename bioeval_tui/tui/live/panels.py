@@ -22,7 +22,6 @@ from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.report import rows
 from bioeval_tui.report.sentences import shared_words
-from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import (
     Cell,
     Tone,
@@ -353,7 +352,7 @@ FIGURES = ("avg", "p90", "max")
 
 def _brief_side(state: RunState, condition: Condition, room: int) -> str:
     """Return what a condition is called; `without` where `without the facts` has no room."""
-    name = heads_view.side(state, condition)
+    name = state.condition_title(condition)
     if cell_len(name) <= room:
         return name
     return name.removesuffix(" the facts")
@@ -374,7 +373,7 @@ class TasksPanel(Panel):
         """Draw from the run."""
         tasks = rows.task_rows(state, look.trial)
         conversations = rows.trial_talks(state, look.trial)
-        names = [heads_view.side(state, condition) for condition in state.conditions]
+        names = [state.condition_title(condition) for condition in state.conditions]
         column = column_width(names)
         lines = self.lines_a_row([row.title for row in tasks], 3, column * len(conversations), 3)
 
@@ -484,7 +483,7 @@ class AssertionsPanel(Panel):
         timelines = chain.from_iterable(row.timelines.values() for row in checked)
         turns = max((check.after_turn for check in chain.from_iterable(timelines)), default=0)
         titles = [row.title for row in checked]
-        names = [heads_view.side(state, condition) for condition in look.conditions]
+        names = [state.condition_title(condition) for condition in look.conditions]
         longest = max(map(cell_len, titles), default=0)
 
         def shown(width: int) -> tuple[int, str]:

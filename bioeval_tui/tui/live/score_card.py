@@ -84,7 +84,7 @@ class GainsPanel(DrawnPanel):
                 what, by = sentence(gains[0]), signed(gains[0].by)
             line = Content.assemble(("raises it most  ", "$quiet"), what)
             return spread(line, paint(Cell(by, "good")), width)
-        heading = f"what raises the score {score_card_view.side(result, condition)} most"
+        heading = f"what raises the score {result.condition_title(condition)} most"
         lines = [paint(Cell(heading, "quiet"))]
         shown, room = gains[:SHOWN], max(1, width - 8 - BAR)
         needed = 1 + sum(len(title_lines(sentence(gain), room, width)) for gain in shown)
@@ -284,7 +284,7 @@ class ScoreCard(Dialog[CardEvidence]):
     @property
     def _names(self) -> list[str]:
         """The headings of the columns."""
-        names = [score_card_view.side(self._result, name) for name in self._both]
+        names = [self._result.condition_title(name) for name in self._both]
         if len(names) > 1:
             names.append("change")
         return names
@@ -362,7 +362,7 @@ class ScoreCard(Dialog[CardEvidence]):
             self.query_one("#details", Static).update("")
             return
         lines = row.details.get(self._condition) or [Cell("no further details", "quiet")]
-        name = Content.styled(f"{score_card_view.side(self._result, self._condition)}  ", "$quiet")
+        name = Content.styled(f"{self._result.condition_title(self._condition)}  ", "$quiet")
         if self._roomy:  # its row may have cut it
             name = Content.assemble((f"{row.mark}{row.label.text}".strip() + "\n", "bold"), name)
         body = paint_lines(line._replace(text=shorten(line.text, 400)) for line in lines[:5])

@@ -226,11 +226,6 @@ def why_empty(trial: TrialResult, answer: Answer) -> list[list[Cell]]:
     return lines
 
 
-def side(result: RunResult, condition: Condition) -> str:
-    """Return what the card calls a condition: `without the facts`, or as the job names it."""
-    return result.condition_title(condition)
-
-
 def notes(result: RunResult) -> list[Cell]:
     """Return the caveats on the scores that the answer does not name."""
     cells = []
@@ -239,7 +234,7 @@ def notes(result: RunResult) -> list[Cell]:
     unmeasured: dict[str, list[str]] = {}
     for talk in result.conversations:
         if talk.is_scored and talk.score is None:
-            unmeasured.setdefault(talk.reason, []).append(side(result, talk.condition))
+            unmeasured.setdefault(talk.reason, []).append(talk.title)
     for reason, names in unmeasured.items():
         cause = reason.removeprefix("not measured: ")
         if cause.removeprefix("evaluator failed: ") not in result.answer.what_and_why:
@@ -249,7 +244,7 @@ def notes(result: RunResult) -> list[Cell]:
         return cells
     for talk in result.conversations:
         if talk.ended_early and not (talk.is_scored and talk.score is None):
-            cells.append(Cell(f"{side(result, talk.condition)} {talk.ended_early}", "warn"))
+            cells.append(Cell(f"{talk.title} {talk.ended_early}", "warn"))
     return cells
 
 
@@ -384,7 +379,7 @@ def _adds_up(talk: ConversationResult | None) -> list[Cell]:
 
 def _sum_rows(result: RunResult, condition: Condition, talk: ConversationResult) -> list[Row]:
     """Return a condition's stacked bar, and below it the parts that it is made of."""
-    name = side(result, condition)
+    name = result.condition_title(condition)
 
     def bar(width: int) -> Content:
         return paint(*score_bar(talk, width))
@@ -689,8 +684,8 @@ def run_more_rows(result: RunResult) -> list[Row]:
 
 
 def _spread_row(result: RunResult, condition: Condition) -> Row:
-    name = side(result, condition)
-    longest = max(cell_len(side(result, one)) for one in result.conditions)
+    name = result.condition_title(condition)
+    longest = max(cell_len(result.condition_title(one)) for one in result.conditions)
 
     def drawn(width: int) -> Content:
         start = paint(left(Cell(name, "quiet"), longest), Cell("  0 ", "quiet"))
@@ -855,7 +850,7 @@ def card_text(result: RunResult, trial: TrialResult | None = None) -> str:
     else:
         shown = [*rows(result, trial), *more_rows(result, trial)]
     compared = len(names) > 1
-    heads = ["", *(side(result, name) for name in names)]
+    heads = ["", *(result.condition_title(name) for name in names)]
     if compared:
         heads.append("change")
     lines.append("\t".join(heads))

@@ -275,7 +275,7 @@ class Waterfall(Dialog[None]):
         self._shown = seen
         which = ""
         if self._state.only_condition is None:
-            which = heads_view.side(self._state, self._condition)
+            which = self._state.condition_title(self._condition)
         heading = "   ".join(filter(None, (waterfall_heading(conversation, self._turn), which)))
         self.query_one(".dialog--heading", Labelled).show([[Cell(heading)]])
         lines = waterfall(conversation, self._turn, body.size.width)

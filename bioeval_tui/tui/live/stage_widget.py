@@ -96,7 +96,7 @@ class StageScore(Vertical):
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
             self.set_class(score_tone(value) == tone, f"-{tone}")
-        name = heads_view.side(state, self.condition)
+        name = state.condition_title(self.condition)
         title = Cell(f" {name}", "quiet")
         if active:
             title = Cell(f"▌{name}", "strong")
@@ -109,7 +109,7 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     """Return a line for each task with its mark in each condition; if `wide`, the brief above and
     the first assertions below.
     """
-    names = [heads_view.side(state, condition) for condition in state.conditions]
+    names = [state.condition_title(condition) for condition in state.conditions]
     columns = [panels.column_width(names)] * len(names)
     head = [
         Content.assemble(" " * (width - sum(columns)), line)
