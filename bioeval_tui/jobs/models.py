@@ -1057,6 +1057,28 @@ class EvaluationJob(JobPart):
         return next((each.name for each in self.held_in if each.facts == "all"), None)
 
     @property
+    def asks_graph(self) -> bool:
+        """Whether it has setups or assertions in Cypher."""
+        items = (*self.setups, *self.assertions)
+        return any(isinstance(item, CypherSetup | CypherAssertion) for item in items)
+
+    @property
+    def writes_records(self) -> bool:
+        """Whether it has setups that write to its FHIR server."""
+        return any(isinstance(setup, FhirSetup) for setup in self.setups)
+
+    @property
+    def record_queries(self) -> tuple[str, ...]:
+        """What its assertions ask of its FHIR server, each query once."""
+        asked = (item.fhir for item in self.assertions if isinstance(item, FhirAssertion))
+        return tuple(dict.fromkeys(asked))
+
+    @property
+    def medal_assertions(self) -> list[MedalAssertion]:
+        """Its assertions on medals."""
+        return [item for item in self.assertions if isinstance(item, MedalAssertion)]
+
+    @property
     def can_be_rehearsed(self) -> bool:
         """Whether a script can play the user, and rules can judge."""
         return bool(self.evaluator.lines) and all(task.rules for task in self.judged)

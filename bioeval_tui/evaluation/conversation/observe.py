@@ -28,7 +28,6 @@ from bioeval_tui.jobs.models import (
     CypherAssertion,
     EvaluationJob,
     ExpressionAssertion,
-    FhirAssertion,
     MedalAssertion,
 )
 from bioeval_tui.peers.seams import (
@@ -72,12 +71,6 @@ class Observation:
     session: str = ""
     refused: bool = False
     records: RecordSnapshot | None = None
-
-
-def fhir_queries(job: EvaluationJob) -> tuple[str, ...]:
-    """Return what a job's assertions ask of the FHIR server, each query once."""
-    asked = (item.fhir for item in job.assertions if isinstance(item, FhirAssertion))
-    return tuple(dict.fromkeys(asked))
 
 
 def what_differs(one: Observation, other: Observation) -> str:
@@ -148,7 +141,7 @@ class Observer:
         self._parts = parts
         self._emitter = emitter
         self._limits = limits
-        self._record_queries = fhir_queries(job)
+        self._record_queries = job.record_queries
         self._session = ""
         self._files_before: Mapping[str, str] = {}
         self._was_readable = False

@@ -26,7 +26,7 @@ from bioeval_tui.evaluation.conversation.attempts import (
 from bioeval_tui.evaluation.conversation.blame import START_AGENT, BlamedEnding
 from bioeval_tui.evaluation.conversation.call_counts import TIMES_HELD
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
-from bioeval_tui.evaluation.conversation.observe import fhir_queries, what_differs
+from bioeval_tui.evaluation.conversation.observe import what_differs
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, ConversationRecord, Earlier
 from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
@@ -39,7 +39,6 @@ from bioeval_tui.jobs.models import (
     CypherAssertion,
     CypherSetup,
     EvaluationJob,
-    FhirSetup,
     Seed,
     Setup,
     TextSeed,
@@ -59,20 +58,6 @@ GRAPH_S = 10.0
 """How long the graph may take to answer before a run begins."""
 
 
-def asks_graph(job: EvaluationJob) -> bool:
-    """Return whether a job has setups or assertions in Cypher."""
-    return any(isinstance(item, CypherSetup | CypherAssertion) for item in _asking(job))
-
-
-def asks_fhir(job: EvaluationJob) -> bool:
-    """Return whether a job has setups or assertions on a FHIR server."""
-    return any(isinstance(setup, FhirSetup) for setup in job.setups) or bool(fhir_queries(job))
-
-
-def _asking(job: EvaluationJob) -> tuple[object, ...]:
-    return (*job.setups, *job.assertions)
-
-
 async def preflight(plan: RunPlan, parts: Parts) -> tuple[str, ...]:
     """Find problems that would invalidate every conversation, before the first one costs anything;
     return what may not be meant, as sentences.
@@ -80,11 +65,12 @@ async def preflight(plan: RunPlan, parts: Parts) -> tuple[str, ...]:
     Raises:
         NotMeasuredError: the graph or the FHIR server that the job asks for does not answer.
     """
-    if parts.graph is not None and asks_graph(plan.job):
+    job = plan.job
+    if parts.graph is not None and job.asks_graph:
         await _require_answer_of(parts.graph)
-    if parts.records is None or not asks_fhir(plan.job):
+    if parts.records is None or not (job.writes_records or job.record_queries):
         return ()
-    queries = [query for query in fhir_queries(plan.job) if not has_placeholders(query)]
+    queries = [query for query in job.record_queries if not has_placeholders(query)]
     try:
         return await parts.records.examine(queries)
     except (PeerError, QueryError) as error:
@@ -92,7 +78,7 @@ async def preflight(plan: RunPlan, parts: Parts) -> tuple[str, ...]:
             "the FHIR server, which the job's setups or assertions use,"
             f" {_how_it_failed(error)}: {clean_line(str(error))}"
         )
-        if isinstance(error, PeerError) and error.unreachable and _is_of_agent(plan.job):
+        if isinstance(error, PeerError) and error.unreachable and _is_of_agent(job):
             why += f"; {START_AGENT}"
         raise NotMeasuredError(why) from error
 
@@ -157,7 +143,7 @@ async def require_agents_graph(plan: RunPlan, parts: Parts) -> AgentsGraph | Non
     Raises:
         NotMeasuredError: it says that it uses another one.
     """
-    if parts.graph is None or not asks_graph(plan.job):
+    if parts.graph is None or not plan.job.asks_graph:
         return None
     other = await parts.other_graph()
     if other:

@@ -42,7 +42,6 @@ from bioeval_tui.guards import (
 from bioeval_tui.jobs.models import (
     EvaluationJob,
     EvaluatorConfig,
-    MedalAssertion,
     ScorerConfig,
     TextSeed,
 )
@@ -131,9 +130,7 @@ class Makers(Participants):
         server: PatientRecords | None = None,
     ) -> Parts:
         """Return the run's parts."""
-        submissions = [
-            item.submission for item in self.job.assertions if isinstance(item, MedalAssertion)
-        ]
+        submissions = [item.submission for item in self.job.medal_assertions]
         medals: dict[str, Any] = {}
         grade = None
         if submissions:

@@ -36,7 +36,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.participants import given_models
 from bioeval_tui.evaluation.wiring.placebo import control_problem, unused_placebo
 from bioeval_tui.jobs.loading import CaseJobs, PackedJob, job_bytes
-from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion
+from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers import python_code
 from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE
@@ -293,9 +293,7 @@ def ineffective_options(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
     protocol = plugins.agent_protocol(job.target.protocol)
     if spec.agent_url_is_given and protocol is not None and protocol.is_function:
         yield "the agent's URL is not used, because the agent is a Python function"
-    if spec.leaderboard and not any(
-        isinstance(assertion, MedalAssertion) for assertion in job.assertions
-    ):
+    if spec.leaderboard and not job.medal_assertions:
         yield "the leaderboard is not used, because the job has no medal assertion"
 
 

@@ -13,7 +13,7 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import endpoints
 from bioeval_tui.fhir.paths import lacks_library
-from bioeval_tui.jobs.models import EvaluationJob, FhirAssertion, FhirSetup
+from bioeval_tui.jobs.models import EvaluationJob
 
 if TYPE_CHECKING:
     from bioeval_tui.fhir.server import FhirServer
@@ -57,8 +57,7 @@ def require_allowed(
     """
     if job.fhir is None:
         return
-    asks = any(isinstance(assertion, FhirAssertion) for assertion in job.assertions)
-    if asks and (lacking := lacks_library()):
+    if job.record_queries and (lacking := lacks_library()):
         raise UsageError(lacking)
     if spec.starts_agent and job.fhir.url.startswith("/"):
         return
@@ -66,8 +65,8 @@ def require_allowed(
     if not url:
         raise UsageError("fhir.url is a path at the agent's address, but this agent has none")
     host = host_of(url, name="fhir.url")
-    writes = any(isinstance(setup, FhirSetup) for setup in job.setups)
-    if writes and not is_loopback(host) and not endpoints.is_allowed(url, spec.allow_hosts):
+    is_ours = is_loopback(host) or endpoints.is_allowed(url, spec.allow_hosts)
+    if job.writes_records and not is_ours:
         raise UsageError(
             f"the job's setups write to the FHIR server at {host}, another machine; pass"
             f" --allow-host {host} if its records are for tests"
@@ -100,7 +99,7 @@ def describe(job: EvaluationJob, agent_url: str, *, starts_agent: bool) -> str |
     where = "the sample agent"
     if not (starts_agent and job.fhir.url.startswith("/")):
         where = host_of(fhir_url(job, agent_url), name="fhir.url")
-    if any(isinstance(setup, FhirSetup) for setup in job.setups):
+    if job.writes_records:
         where += ", to which setups write"
     return where
 
