@@ -23,7 +23,7 @@ import yaml
 from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean, clean_line, shorten
-from bioeval_tui.evaluation.wiring.participants import given_models
+from bioeval_tui.evaluation.wiring.participants import given_models, had_sample_agent
 from bioeval_tui.guards import Known, asks_for, disclosed_facts
 from bioeval_tui.jobs.loading import LEFT_OUT, job_snapshot, recorded_job
 from bioeval_tui.jobs.models import RUBRIC_PROMPT, EvaluationJob, Persona, PersonaFactsConfig
@@ -38,7 +38,6 @@ from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own
 from bioeval_tui.record.state import ConversationState, RunState
-from bioeval_tui.sample.paths import SAMPLE_AGENT
 
 LONGEST_ANSWER = 80
 """Most characters of criteria that are read as the expected answer itself, not as a description of
@@ -195,7 +194,7 @@ def _resolved_job(job: EvaluationJob, started: RunStarted, trial: int) -> Evalua
     model's seeds of a trial.
     """
     known = started.options
-    starts_agent = _had_sample_agent(started) or known.get("local_model")
+    starts_agent = had_sample_agent(started) or known.get("local_model")
     judges = known.get("judge_model") or job.scorer.model
     if isinstance(judges, list) and len(judges) == 1:
         judges = judges[0]
@@ -219,14 +218,9 @@ def _resolved_job(job: EvaluationJob, started: RunStarted, trial: int) -> Evalua
     )
 
 
-def _had_sample_agent(started: RunStarted) -> bool:
-    # Recordings of version 1 have only the agent's name.
-    return bool(started.options.get("sample_agent", started.agent == SAMPLE_AGENT))
-
-
 def _agent_is_not_there(started: RunStarted) -> str:
     """Return how to get the agent of a run that had no address of its own; empty for others."""
-    if _had_sample_agent(started):
+    if had_sample_agent(started):
         return (
             "The run started the sample agent; `bioeval-tui agent` starts it at the usual address."
         )

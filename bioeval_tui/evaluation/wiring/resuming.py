@@ -35,6 +35,7 @@ from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.participants import had_sample_agent
 from bioeval_tui.evaluation.wiring.prepare import assemble
 from bioeval_tui.jobs.loading import CaseJobs, PackedJob, job_snapshot, load_job, recorded_job
 from bioeval_tui.jobs.models import EvaluationJob
@@ -45,7 +46,6 @@ from bioeval_tui.record.run_options import recorded_options
 from bioeval_tui.record.runs import is_imported, is_live, recording_path
 from bioeval_tui.record.state import RunState
 from bioeval_tui.record.stored import state_as_written
-from bioeval_tui.sample.paths import SAMPLE_AGENT
 
 CHANGED = "the job has changed since the run began; the run continues with the recorded job"
 
@@ -100,10 +100,6 @@ def resume_spec(
     if imported and missing_conversations(state, trials):
         _require_repeated(path, started, job_file, agent_url)
     before = recorded_options(known)
-    # Recordings of version 1 have only the agent's name.
-    sample_agent = (
-        bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
-    )
     if imported:
         before = replace(before, agent_url=None, submissions=(), leaderboard=None)
     # Limits on calls and cost are those given now: the recorded ones may be what ended the run.
@@ -114,7 +110,7 @@ def resume_spec(
         allow_hosts=allow_hosts,
         code=code,
         submissions=submissions or before.submissions,
-        sample_agent=sample_agent,
+        sample_agent=had_sample_agent(started) and agent_url is None,
         local_model=before.local_model and agent_url is None,
         conditions=started.conditions,
         trials=trials,
@@ -144,8 +140,7 @@ def _require_repeated(
     if job_file is None:
         file = clean_line(str(known.get("job_file") or started.job_path), 200)
         needed.append(f"your copy of its job with --job FILE (it names {file})")
-    sample = known.get("sample_agent", started.agent == SAMPLE_AGENT)
-    if agent_url is None and not sample and known.get("agent_url"):
+    if agent_url is None and not had_sample_agent(started) and known.get("agent_url"):
         needed.append(
             f"its agent with --agent-url URL (it names {clean_line(str(known['agent_url']), 200)})"
         )
