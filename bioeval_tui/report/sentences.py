@@ -116,6 +116,8 @@ TEXTS: dict[type, str] = {
     of.SetupFailed: "setup {0.number} failed: {0.error}",
     of.NotScored: "not scored: {0.reason}",
     of.NothingSubmitted: "Nothing was submitted for {0.task}.",
+    of.InvalidSubmission: "The submission for {0.task} is invalid: it has no score.",
+    of.NotGradedSubmission: "The submission for {0.task} was not graded: the file is not at fault.",
     of.NothingPaired: "Nothing can be concluded: no pair of conversations has both scores.",
     of.RehearsalCompared: "one of the runs is a rehearsal",
     of.RunOfOneCondition: "{0.run} was run in one condition only: {0.title}",
@@ -142,6 +144,8 @@ TEXTS: dict[type, str] = {
     of.WasResumed: "the run was interrupted and resumed {0.times:time}",
     of.TrialsAdded: "{0.trials:trial} added by --rerun",
     of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
+    of.TrialsChosen: "Shown are the {0.shown:conversation} of the trials that were chosen. All"
+    " figures are of all {0.held:count}.",
     of.TimesNotCompared: "timing is not compared: A ran {0.a:conversation} at a time with its"
     " agent, B {0.b}",
     of.TrialsDiffer: "A has {0.a:trial}, B {0.b}: only trials with the same number are paired",
@@ -152,6 +156,7 @@ TEXTS: dict[type, str] = {
     of.HeldAgain: "{0.counted.again:conversation} held again, because the connection to the agent"
     " broke; an agent may break it where it does badly, so no threshold is met: run it again",
     of.NoLongerHolds: "No longer true {0.side:side}: {0.title:title}.",
+    of.EndsWithoutScore: "This conversation could not be scored: {0.reason:reason}.",
     of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the"
     " answer.",
 }  # fmt: skip
@@ -945,16 +950,6 @@ def seen_in(where: Sequence[str], text: str) -> str:
 
 
 # Submissions
-
-
-@write.register
-def _invalid_submission(finding: of.InvalidSubmission) -> str:
-    return f"The submission for {finding.task} is invalid: it has no score."
-
-
-@write.register
-def _not_graded_submission(finding: of.NotGradedSubmission) -> str:
-    return f"The submission for {finding.task} was not graded: the file is not at fault."
 
 
 _COUNTED = {"none": "no medal", "not_graded": "not graded"}
@@ -1817,15 +1812,6 @@ def _worst_shown(finding: of.WorstShown) -> str:
 
 
 @write.register
-def _trials_chosen(finding: of.TrialsChosen) -> str:
-    shown = plural(finding.shown, "conversation")
-    return (
-        f"Shown are the {shown} of the trials that were chosen. All figures are of all"
-        f" {finding.held:,}."
-    )
-
-
-@write.register
 def _part_needed(finding: of.PartNeeded) -> str:
     part, target = finding.part, number(finding.target)
     name = PARTS[part.part]
@@ -1899,11 +1885,6 @@ def _awaits_verdict(finding: of.AwaitsVerdict) -> str:
     return (
         f"The conversation {where} has ended. {reads} it, and every assertion is checked once more."
     )
-
-
-@write.register
-def _ends_without_score(finding: of.EndsWithoutScore) -> str:
-    return f"This conversation could not be scored: {shorten(finding.reason, 120)}."
 
 
 @write.register
@@ -2208,10 +2189,12 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "and": listed,
     "bracket": _bracket,
     "comma": ", ".join,
+    "count": "{:,}".format,
     "Conversation": lambda place: upper_first(_conversation(place)),
     "counted": counted_words,
     "few": _too_few,
     "one": number1,
+    "reason": lambda reason: shorten(reason, 120),
     "scored": lambda found: f"{found.scored} of {plural(found.planned, 'conversation')}",
     "share": share,
     "short": _short,

@@ -42,8 +42,6 @@ from bioeval_tui.expressions.values import (
     type_name,
 )
 
-_NONE = object()
-
 
 def _matching(budget: Budget, values: Value, predicate: Function | None) -> Iterator[Value]:
     return (item for item in each(budget, values) if predicate is None or predicate.test(item))

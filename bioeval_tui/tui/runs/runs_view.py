@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from bioeval_tui.report.result import RunResult
     from bioeval_tui.report.run import ConversationResult
 
-GAINS, LAST = 4, 2
-"""How much of the lowest conversation a preview shows: gains or, without any, messages."""
+LAST = 2
+"""How many messages of the lowest conversation a preview shows."""
 TREND = 40
 STARTED = 4
 """The column of the time at which a run began: what the table is sorted by at first."""
