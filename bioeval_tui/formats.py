@@ -21,7 +21,11 @@ from bioeval_tui.base.archives import (
     open_archive as open_archive,
 )
 from bioeval_tui.base.errors import InputError as InputError
-from bioeval_tui.base.text import compact_json as compact_json, json_or_text as json_or_text
+from bioeval_tui.base.text import (
+    compact_json as compact_json,
+    json_or_text as json_or_text,
+    objects as objects,
+)
 from bioeval_tui.record.agent_span import AgentSpan as AgentSpan
 from bioeval_tui.record.cases import Case as Case
 from bioeval_tui.record.condition_names import is_name as is_name
@@ -49,7 +53,6 @@ from bioeval_tui.record.importing.conversations import (
     moment as moment,
     note as note,
     object_at as object_at,
-    objects as objects,
     text_of as text_of,
     unscored as unscored,
     whole_number as whole_number,

@@ -19,6 +19,7 @@ from bioeval_tui.base.text import (
     clean_value as clean_value,
     count_of as count_of,
     excess_of as excess_of,
+    objects as objects,
     shorten as shorten,
     size_of as size_of,
 )
@@ -28,7 +29,6 @@ from bioeval_tui.peers.agents.connection import (
     StateUrl as StateUrl,
     host_of_url as host_of_url,
     is_stream as is_stream,
-    objects as objects,
     parse_object as parse_object,
     stream_of as stream_of,
     told_history as told_history,

@@ -266,6 +266,20 @@ def parse_json(text: str | bytes) -> Any:
     return value
 
 
+def objects(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a JSON list; empty for anything else."""
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, dict)]
+    return []
+
+
+def text_or_json(value: Any) -> str:
+    """Return a text as it is, and anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return compact_json(value)
+
+
 def json_or_text(value: Any, *, quoted: bool = False) -> Any:
     """Return the list or object in a JSON text, or with `quoted` also the text in quotation marks;
     any other value is unchanged.

@@ -23,6 +23,7 @@ from bioeval_tui.base.text import (
     clean_line,
     clean_value,
     listed,
+    objects,
     parse_json,
 )
 from bioeval_tui.fhir.paths import Paths
@@ -260,7 +261,7 @@ class FhirServer:
                 kind = clean_line(str(bundle.get("resourceType")), 60)
                 message = f"{self._host} answered {query} with a {kind}, no Bundle"
                 raise PeerError("fhir", message, unusable=True)
-            for entry in _mappings(bundle.get("entry")):
+            for entry in objects(bundle.get("entry")):
                 if _mapping(entry.get("search")).get("mode") == "outcome":
                     notes.append(_outcome_words(entry.get("resource")))
                 else:
@@ -290,7 +291,7 @@ class FhirServer:
         Raises:
             PeerError: it is not below the base URL: what the headers say is for this server alone.
         """
-        links = (link for link in _mappings(bundle.get("link")) if link.get("relation") == "next")
+        links = (link for link in objects(bundle.get("link")) if link.get("relation") == "next")
         link = next((str(link.get("url") or "") for link in links), "")
         if not link:
             return None
@@ -419,9 +420,9 @@ def _read_resource(data: bytes) -> tuple[dict[str, Any] | None, str]:
 
 def _read_capabilities(statement: Mapping[str, Any]) -> _Capabilities:
     parameters: dict[str, frozenset[str]] = {}
-    for rest in _mappings(statement.get("rest")):
-        for kind in _mappings(rest.get("resource")):
-            names = (str(each.get("name")) for each in _mappings(kind.get("searchParam")))
+    for rest in objects(statement.get("rest")):
+        for kind in objects(rest.get("resource")):
+            names = (str(each.get("name")) for each in objects(kind.get("searchParam")))
             parameters[str(kind.get("type"))] = frozenset(names)
     return _Capabilities(str(statement.get("fhirVersion") or ""), parameters)
 
@@ -443,7 +444,7 @@ def _outcome_words(resource: Any) -> str:
     if not isinstance(resource, dict) or resource.get("resourceType") != "OperationOutcome":
         return ""
     words = []
-    for issue in _mappings(resource.get("issue"))[:3]:
+    for issue in objects(resource.get("issue"))[:3]:
         told = _mapping(issue.get("details")).get("text") or issue.get("diagnostics")
         words.append(clean_line(str(told or issue.get("code") or ""), 300).strip().rstrip("."))
     return "; ".join(filter(None, dict.fromkeys(words)))
@@ -455,10 +456,6 @@ def _because(words: str) -> str:
 
 def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _mappings(value: Any) -> list[dict[str, Any]]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _digest(resources: Iterable[Mapping[str, Any]]) -> str:

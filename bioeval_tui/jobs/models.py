@@ -1051,6 +1051,19 @@ class EvaluationJob(JobPart):
         """Return a condition by its name."""
         return named(self.held_in, name)
 
+    def facts_known_in(self, condition: Condition) -> list[int]:
+        """Return the numbers (from 1) of the facts that the user knows in a condition."""
+        held = self.condition(condition)
+        return [number for number in range(1, len(self.facts) + 1) if held.knows(number)]
+
+    def facts_told_in(self, condition: Condition) -> list[int]:
+        """Return the numbers of the facts that are told if the agent asks: in the placebo all, each
+        as something else.
+        """
+        if self.condition(condition).is_placebo:
+            return list(range(1, len(self.facts) + 1))
+        return self.facts_known_in(condition)
+
     @property
     def condition_with_facts(self) -> Condition | None:
         """The first condition in which the user knows all facts; None without one."""

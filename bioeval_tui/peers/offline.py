@@ -95,27 +95,21 @@ class ScriptedEvaluator:
         say, given = self._signoff, list[int]()
         if line:
             say, given = line.say, list(filter(None, (line.fact,)))
-        content = clean(say)
+        content, told = clean(say), self._job.facts_told_in(view.condition)
         for piece in _pieces(content):
             yield Delta(piece)
             if self._delay:
                 await asyncio.sleep(self._delay)
-        yield Utterance(content, facts=tuple(self._known(view).index(fact) + 1 for fact in given))
+        yield Utterance(content, facts=tuple(told.index(fact) + 1 for fact in given))
 
     async def aclose(self) -> None:
         """Nothing to close."""
-
-    def _known(self, view: EvaluatorView) -> list[int]:
-        """Return the numbers of the facts that the user has."""
-        condition = self._job.condition(view.condition)
-        every = range(1, len(self._job.facts) + 1)
-        return [number for number in every if condition.is_placebo or condition.knows(number)]
 
     def _is_said(self, line: ScriptLine, view: EvaluatorView) -> bool:
         """Return whether a line is for the condition, whether or not its turn has come."""
         if line.task in self._left_out[view.condition]:
             return False
-        known = self._known(view)
+        known = self._job.facts_told_in(view.condition)
         if not self._job.condition(view.condition).is_placebo:
             return line.applies(view.condition) and line.fact in (None, *known)
         if line.task is not None:

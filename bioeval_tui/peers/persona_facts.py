@@ -110,7 +110,7 @@ class KeepingScript:
 
     def _told(self, view: EvaluatorView, line: Utterance, number: int) -> Utterance:
         """Return what is said where a line's turn has come."""
-        known = self._known(view)
+        known = self._job.facts_told_in(view.condition)
         facts = [known[place - 1] for place in line.facts]
         if any(fact in self._drawn.never_told for fact in facts):
             self._meant[number] = self._unknowing, line.content
@@ -126,9 +126,3 @@ class KeepingScript:
         still_known = [fact for fact in known if fact not in self._drawn.never_told]
         places = tuple(still_known.index(fact) + 1 for fact in facts)
         return replace(line, content=content, facts=places)
-
-    def _known(self, view: EvaluatorView) -> list[int]:
-        """Return the numbers of the facts that the script has."""
-        condition = self._job.condition(view.condition)
-        every = range(1, len(self._job.facts) + 1)
-        return [number for number in every if condition.is_placebo or condition.knows(number)]

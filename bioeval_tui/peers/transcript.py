@@ -96,13 +96,9 @@ class SpokenTranscript:
     @property
     def fact_numbers(self) -> tuple[int, ...]:
         """The numbers (from 1) of these facts in the job."""
-        condition = self.job.condition(self.condition)
         never_told = self.persona_facts.never_told if self.persona_facts else ()
-        return tuple(
-            number
-            for number in range(1, len(self.job.facts) + 1)
-            if condition.knows(number) and number not in never_told
-        )
+        known = self.job.facts_known_in(self.condition)
+        return tuple(number for number in known if number not in never_told)
 
     @property
     def told_facts(self) -> tuple[str, ...]:

@@ -135,9 +135,7 @@ class RunPlan:
 
     def persona_facts(self, trial: int, condition: Condition) -> PersonaFacts | None:
         """Return which of the facts that the user has its persona holds back or gets wrong."""
-        held = self.job.condition(condition)
-        every = range(1, len(self.job.facts) + 1)
-        known = [number for number in every if held.knows(number)]
+        known = self.job.facts_known_in(condition)
         return draw_persona_facts(self.job, self.seed, trial, known)
 
     def greeting(self, trial: int, condition: Condition, facts: Sequence[str] = ()) -> str:

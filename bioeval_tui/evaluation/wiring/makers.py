@@ -315,8 +315,7 @@ class Makers(Participants):
     def _plugin_user(self, job: EvaluationJob, condition: Condition, trial: int) -> Evaluator:
         make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
         held = job.condition(condition)
-        every = range(1, len(job.facts) + 1)
-        known = [number for number in every if held.is_placebo or held.knows(number)]
+        known = job.facts_told_in(condition)
         facts = tuple(job.facts[number - 1] for number in known)
         if (drawn := self._persona_facts(job, trial)) is not None:
             facts = drawn.known_facts(job.facts, known)

@@ -26,6 +26,7 @@ from bioeval_tui.base.text import (
     clean_value,
     is_html,
     is_large,
+    objects,
     parse_json,
 )
 from bioeval_tui.peers.arrivals import Arrivals
@@ -116,13 +117,6 @@ def parse_object(
             unusable=True,
         )
     return value
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a JSON list; empty for anything else."""
-    if isinstance(value, list):
-        return [item for item in value if isinstance(item, dict)]
-    return []
 
 
 def _fault(name: str, value: Any, wanted: str) -> str:

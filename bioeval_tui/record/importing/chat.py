@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from bioeval_tui.base.errors import InputError
+from bioeval_tui.base.text import objects, text_or_json
 from bioeval_tui.record.condition_names import is_name
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import EndReason
@@ -27,9 +28,7 @@ from bioeval_tui.record.importing.conversations import (
     messages_of,
     note,
     object_at,
-    objects,
     text_of,
-    text_or_json,
 )
 from bioeval_tui.record.importing.file_look import FileLook, entries
 from bioeval_tui.record.importing.given import scores_beside

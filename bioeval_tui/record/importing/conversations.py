@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from bioeval_tui.base.text import clean_line, compact_json
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import EndReason, Fault
@@ -353,13 +353,6 @@ def text_of(content: Any) -> str:
     return str(content)
 
 
-def text_or_json(value: Any) -> str:
-    """Return a text as it is, and anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return compact_json(value)
-
-
 def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
@@ -396,13 +389,6 @@ def object_at(data: Any, *keys: str) -> dict[str, Any]:
     if isinstance(data, dict):
         return data
     return {}
-
-
-def objects(value: Any) -> list[dict[str, Any]]:
-    """Return the objects of a list; nothing if it is not a list."""
-    if isinstance(value, list):
-        return [each for each in value if isinstance(each, dict)]
-    return []
 
 
 def whole_number(value: Any) -> int | None:

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bioeval_tui.base.text import json_or_text
+from bioeval_tui.base.text import json_or_text, text_or_json
 from bioeval_tui.record.importing.conversations import (
     ChatRole,
     note,
     object_at,
     text_of,
-    text_or_json,
 )
 
 Message = dict[str, Any]

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bioeval_tui.base.text import clean_line, compact_json, plural
+from bioeval_tui.base.text import clean_line, compact_json, plural, text_or_json
 from bioeval_tui.base.units import duration, latency
 from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words
@@ -502,16 +502,16 @@ def generation_line(event: dict[str, Any]) -> GenerationLine:
     """
     match event:
         case {"systemPrompt": prompt}:
-            text = _event_text(prompt)
+            text = text_or_json(prompt)
             return GenerationLine("⚙", f"system prompt, {plural(len(text.split()), 'word')}", text)
         case {"request": {"function": {"name": str(name)}} as request}:
             return _function(name, request)
         case {"output": output}:
-            text, language = _event_text(output), "" if isinstance(output, str) else "json"
+            text, language = text_or_json(output), "" if isinstance(output, str) else "json"
             return GenerationLine("←", _title(text or "(nothing)"), _pretty(output), language)
         case {"content": content, "summaryDirection": _}:
             return GenerationLine(
-                "◇", f"knowledge request: {_title(_event_text(content))}", _pretty(event), "json"
+                "◇", f"knowledge request: {_title(text_or_json(content))}", _pretty(event), "json"
             )
         case _:
             return GenerationLine("·", _title(compact_json(event)), _pretty(event), "json")
@@ -528,12 +528,6 @@ def _function(name: str, request: dict[str, Any]) -> GenerationLine:
 
 def _title(text: str) -> str:
     return clean_line(text, MAX_TITLE)
-
-
-def _event_text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return compact_json(value)
 
 
 def _pretty(value: Any) -> str:
