@@ -13,7 +13,7 @@ from bioeval_tui.base.files import below, real, write_named, write_whole
 from bioeval_tui.base.settings import Settings, env_file_hint
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.cli.options import OutputFile
+from bioeval_tui.cli.options import EXISTING_FILE, OutputFile
 from bioeval_tui.cli.recorded_runs import complete_run, find_run
 from bioeval_tui.cli.schemas import schema_text
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice, read_cases
@@ -46,7 +46,7 @@ from bioeval_tui.jobs.template import (
 )
 @click.option(
     "--cases",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING_FILE,
     help=(
         "Write a job for this table of cases (CSV, JSON, JSONL, Parquet), such as HealthBench's,"
         " without asking."

@@ -22,8 +22,8 @@ from bioeval_tui.cli.options import (
     BOARD,
     FOLLOW,
     OF_VALIDATE,
+    OUTPUT_FILE,
     WHERE,
-    OutputFile,
     given_settings,
     options_given,
     split_runs,
@@ -80,9 +80,7 @@ from bioeval_tui.tui.data.services import AppServices
     "--format", "kind", type=click.Choice(names("medals")),
     help="The format [by the extension of --output].",
 )  # fmt: skip
-@click.option(
-    "--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout]."
-)
+@OUTPUT_FILE
 def medals(
     places: tuple[Path, ...],
     as_json: bool,

@@ -38,6 +38,12 @@ class OutputFile(click.Path):
         return super().convert(value, param, ctx)
 
 
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+OUTPUT_FILE = click.option(
+    "--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout]."
+)
+
+
 def options(*several: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return several options as one decorator; help lists them in this order."""
 
@@ -90,8 +96,7 @@ AS_RECORDED = click.option(
 
 def add_job_file(about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add the option that names a job's file."""
-    file = click.Path(exists=True, dir_okay=False, path_type=Path)
-    return click.option("--job", "job_file", type=file, help=about)
+    return click.option("--job", "job_file", type=EXISTING_FILE, help=about)
 
 
 JOB_FILE = add_job_file(

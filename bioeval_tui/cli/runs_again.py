@@ -23,7 +23,7 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.streams import has_screen
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import plural
-from bioeval_tui.cli.options import HEADLESS, JOB_FILE, JSON, add_job_file
+from bioeval_tui.cli.options import EXISTING_FILE, HEADLESS, JOB_FILE, JSON, add_job_file
 from bioeval_tui.cli.recorded_runs import complete_run, find_run
 from bioeval_tui.cli.run_options import with_options
 from bioeval_tui.evaluation.conversation.call_counts import Calls, total_calls
@@ -365,7 +365,7 @@ class PrintedJudgeTest(TypedDict):
 )
 @click.option(
     "--reworded",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING_FILE,
     metavar="JOB.yml",
     help=(
         "Also ask by the criteria of this job, which say the same in other words: each conversation"
@@ -390,7 +390,7 @@ class PrintedJudgeTest(TypedDict):
 )
 @click.option(
     "--since",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING_FILE,
     help=(
         "What --json printed earlier: also say how far the judge's scores of the sentinels have"
         " moved since."

@@ -4,7 +4,6 @@ say, offline and without API keys; and `plan`: how many cases and trials are nee
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +26,9 @@ from bioeval_tui.cli.options import (
     AGENT_SIDE,
     AS_RECORDED,
     CALIBRATED_BY,
+    EXISTING_FILE,
     JSON,
+    OUTPUT_FILE,
     OutputFile,
     options,
 )
@@ -54,6 +55,7 @@ from bioeval_tui.report.formats.console import (
     print_rankings,
     print_score_card,
 )
+from bioeval_tui.report.formats.json_parts import json_text
 from bioeval_tui.report.formats.registry import (
     TARGET,
     Asked,
@@ -310,9 +312,7 @@ def _rank(names: tuple[str, ...], as_json: bool, output: Path | None, as_recorde
             "nothing to rank: these runs have the same agent, or no condition in common"
         )
     if as_json or output is not None:
-        write_or_print(
-            json.dumps(ranking_dicts(ranked), indent=2, ensure_ascii=False) + "\n", output
-        )
+        write_or_print(json_text(ranking_dicts(ranked)), output)
     if not as_json:
         print_rankings(ranked, plain_console())
     return ExitCode.OK
@@ -450,7 +450,7 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
 @click.option("--blind", is_flag=True, help="Use only blind reviews.")
 @click.option(
     "--labels",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING_FILE,
     help=(
         "A CSV file of people's labels to use instead of reviews, with a column `case` or `trial`"
         " and one for the label."
@@ -469,9 +469,7 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
 )
 @JSON
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV with a row for each task and judge.")
-@click.option(
-    "--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout]."
-)
+@OUTPUT_FILE
 def agreement(
     run: tuple[str, ...],
     judge: str,
@@ -513,13 +511,8 @@ def agreement(
         raise UsageError(f"no judge of these tasks has a name that contains {judge!r}")
     as_csv = as_csv or (output is not None and output.suffix == ".csv")
     if as_csv or as_json or output is not None:
-        if as_csv:
-            text = agreement_csv(report)
-        else:
-            text = (
-                json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False) + "\n"
-            )
-        write_or_print(text, output)
+        text = json_text(agreement_dict(report, corrected))
+        write_or_print(agreement_csv(report) if as_csv else text, output)
     else:
         print_agreement(report, plain_console(), corrected)
     return ExitCode.OK

@@ -9,7 +9,7 @@ import click
 from bioeval_tui.base.consoles import plain_console
 from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.terminal import print_json, say
-from bioeval_tui.cli.options import JSON
+from bioeval_tui.cli.options import EXISTING_FILE, JSON
 from bioeval_tui.record.masking import current, masked
 from bioeval_tui.report.formats.scores import print_board
 from bioeval_tui.report.scores import ScoreColumns, board, board_dict, read_scores
@@ -22,7 +22,7 @@ from bioeval_tui.report.scores import ScoreColumns, board, board_dict, read_scor
         " stars"
     )
 )
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=EXISTING_FILE)
 @click.option(
     "--unit",
     default="",

@@ -15,7 +15,7 @@ from bioeval_tui.base.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.cli.grade import grader_pool, say_progress, task_registry
-from bioeval_tui.cli.options import BOARD, JSON, JSON_LIST, TASK, WHERE
+from bioeval_tui.cli.options import BOARD, EXISTING_FILE, JSON, JSON_LIST, TASK, WHERE
 from bioeval_tui.grade import prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB
 from bioeval_tui.grade.printing import tasks as printed
@@ -224,7 +224,7 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
 @click.option(
     "--seed-file",
     required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING_FILE,
     help="A file with the secret seed, of at least 16 random bytes. Keep it.",
 )
 @click.option(

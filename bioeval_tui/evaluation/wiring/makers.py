@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,11 @@ from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import host_of
 from bioeval_tui.base.proxies import is_loopback, proxy_phrases
-from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation import exam
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import endpoints, records
 from bioeval_tui.evaluation.wiring.participants import Participants
 from bioeval_tui.evaluation.wiring.placebo import (
@@ -78,28 +76,21 @@ if TYPE_CHECKING:
 
 
 class Makers(Participants):
-    """Makes what each conversation of one run needs."""
+    """Makes what each conversation of one run needs.
 
-    def __init__(
-        self,
-        job: EvaluationJob,
-        job_dir: Path | None,
-        spec: EngineSpec,
-        model: str | None,
-        settings: Settings,
-    ) -> None:
-        """See `Participants`.
+    A recording of somebody else is only judged, by the program's own prompts, without submissions
+    or plug-ins, and at the user's own endpoint.
+    """
 
-        A recording of somebody else is only judged, by the program's own prompts, without
-        submissions or plug-ins, and at the user's own endpoint.
-        """
-        super().__init__(job, job_dir, spec, model, settings)
-        self.plan: RunPlan | None = None
-        """The run's plan, which knows each trial's job."""
-        self._refused: dict[str, set[str]] = {}
+    plan: RunPlan | None = None
+    """The run's plan, which knows each trial's job."""
+    control: Control | None = None
+    _evaluator_chat: ChatModel | None = None
+
+    @cached_property
+    def _refused(self) -> dict[str, set[str]]:
         """`AgentTerms.refused`, which the agents of all conversations share."""
-        self.control: Control | None = None
-        self._evaluator_chat: ChatModel | None = None
+        return {}
 
     @property
     def telling_url(self) -> str:

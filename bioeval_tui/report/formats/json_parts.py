@@ -7,7 +7,6 @@ The classes are the objects' shapes, from which the printed schemas are made (`c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 from typing_extensions import TypedDict
@@ -117,6 +116,6 @@ def _interval(interval: Interval | None) -> PrintedInterval | None:
     return {"low": interval.low, "high": interval.high, "level": LEVEL, "scope": interval.scope}
 
 
-def json_text(data: Mapping[str, Any]) -> str:
-    """Return an object as the text of a file."""
+def json_text(data: Any) -> str:
+    """Return an object or a list as the text of a file."""
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
