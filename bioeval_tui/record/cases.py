@@ -7,7 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
@@ -102,6 +102,23 @@ def plain_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
     return dict(parts.items())
 
 
+_LISTS = ("tasks", "facts", "rubric", "assertions", "personas", "setups", "seeds")
+"""What views go through item by item."""
+JobParts = TypeVar("JobParts", bound=Mapping[str, Any])
+
+
+def require_lists(job: JobParts) -> JobParts:
+    """Return a job's snapshot, or parts of it.
+
+    Raises:
+        ValueError: something else stands in the place of a list, as a foreign recording may have.
+    """
+    for key in _LISTS:
+        if not isinstance(job.get(key) or (), list | tuple):
+            raise ValueError(f"the job's {key} must be a list")
+    return job
+
+
 class JobCase(BaseModel):
     """A case of a run: its name, its persona's, its user's model, and the filled-in parts that
     replace the job's own.
@@ -114,7 +131,10 @@ class JobCase(BaseModel):
     user: str = ""
     """The model that plays the user, where a run has several of them; empty otherwise."""
     parts: Annotated[
-        Mapping[str, Any], AfterValidator(PackedParts), PlainSerializer(plain_parts)
+        Mapping[str, Any],
+        AfterValidator(require_lists),
+        AfterValidator(PackedParts),
+        PlainSerializer(plain_parts),
     ] = Field(default_factory=lambda: PackedParts({}))
 
     @property

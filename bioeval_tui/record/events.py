@@ -22,7 +22,15 @@ from bioeval_tui.base.settings import DEFAULT_MODEL
 from bioeval_tui.base.text import clean_line, compact_json, shorten
 from bioeval_tui.base.units import number
 from bioeval_tui.record.agent_span import AgentSpan
-from bioeval_tui.record.cases import MET_ABOVE, MOST_TRIALS, Case, JobCase, Trial, job_part
+from bioeval_tui.record.cases import (
+    MET_ABOVE,
+    MOST_TRIALS,
+    Case,
+    JobCase,
+    Trial,
+    job_part,
+    require_lists,
+)
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
 from bioeval_tui.record.participants import Fault as Fault, Peer, Role
@@ -191,12 +199,12 @@ class ImportedFrom(BaseModel):
     record: dict[str, Any] | None = None
 
 
-def _add_conditions(job: dict[str, Any]) -> dict[str, Any]:
+def _checked_job(job: dict[str, Any]) -> dict[str, Any]:
     try:
         job_conditions(job)
     except (ValidationError, TypeError):
         raise ValueError("the job's conditions are no list of conditions") from None
-    return job
+    return require_lists(job)
 
 
 class RunStarted(EventBase):
@@ -208,7 +216,7 @@ class RunStarted(EventBase):
     schema_version: int = SCHEMA_VERSION
     job_name: str
     job_path: str
-    job: Annotated[dict[str, Any], AfterValidator(_add_conditions)]
+    job: Annotated[dict[str, Any], AfterValidator(_checked_job)]
     job_sha256: str
     program_version: str
     agent: str
@@ -909,7 +917,7 @@ class CriteriaGiven(EventBase):
     kind: Literal["criteria_given"] = "criteria_given"
     judging: str
     job_name: str
-    job: dict[str, Any]
+    job: Annotated[dict[str, Any], AfterValidator(require_lists)]
     cases: Annotated[tuple[JobCase, ...], Field(max_length=MOST_TRIALS)] = ()
 
     @property

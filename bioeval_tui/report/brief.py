@@ -147,9 +147,6 @@ def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -
         ]
         cases = len({case.name for case in started.cases if case.name})
     own_facts = bool(trial is None and state.trial_job(1).get("facts"))
-    facts = job.get("facts") or ()
-    if isinstance(facts, str):
-        facts = [facts]
     protocol = str(job_part(state.job, "target").get("protocol") or "")
     return Brief(
         job=started.job_name,
@@ -165,7 +162,7 @@ def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -
         rehearsal=started.rehearsal,
         graph=_graph_words(state, started),
         fhir=started.fhir,
-        facts=tuple(map(str, facts)),
+        facts=tuple(map(str, job.get("facts") or ())),
         tasks=tuple(tasks),
         own_facts=own_facts,
         cases=cases,

@@ -319,7 +319,10 @@ def rerun_offer(path: Path, now: RunState | None = None) -> str:
         and state.started.options.get("graph") == "none"
         and (
             state.job.get("setups")
-            or any("cypher" in each for each in state.job.get("assertions") or ())
+            or any(
+                isinstance(each, dict) and "cypher" in each
+                for each in state.job.get("assertions") or ()
+            )
         )
     ):
         return ""  # the new trials would be without the graph, too

@@ -36,6 +36,19 @@ def test_a_recording_without_its_first_event_says_so(tmp_path: Path) -> None:
         load_run(path)
 
 
+@pytest.mark.parametrize("part", ["tasks", "facts", "rubric", "assertions"])
+def test_a_job_with_something_else_in_place_of_a_list_is_a_damaged_line(
+    tmp_path: Path, part: str
+) -> None:
+    first, *others = GOLDEN.read_text(encoding="utf-8").splitlines()
+    started = json.loads(first)
+    started["job"][part] = 5
+    path = tmp_path / "20260102-030405-abcd.jsonl"
+    path.write_text("\n".join([json.dumps(started), *others]), encoding="utf-8")
+    with pytest.raises(RecordingError, match="the first event, which contains the job, is missing"):
+        load_run(path)
+
+
 def test_text_of_an_imported_recording_is_cleaned_again(tmp_path: Path) -> None:
     run = load_run(Recorded([Talk(says=HOSTILE)], started={"agent": HOSTILE}).write(tmp_path))
     talk = run.state.conversation("withheld")
