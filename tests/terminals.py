@@ -141,4 +141,7 @@ class Terminal:
         end = time.monotonic() + LONGEST_S
         while self._master >= 0 and self.process.poll() is None and time.monotonic() < end:
             self.read(0.05)
-        return self.process.wait(LONGEST_S if self._master < 0 else 1)
+        code = self.process.wait(LONGEST_S if self._master < 0 else 1)
+        while self._master >= 0 and self.read(0):  # what it wrote last may not be read yet
+            pass
+        return code

@@ -250,4 +250,4 @@ def test_a_command_that_is_not_called_is_not_loaded() -> None:
         modules = {
             name.removeprefix("bioeval_tui.cli.") for name in done.stdout.splitlines()[-1].split()
         }
-        assert modules - {"main", "common_options"} == loaded
+        assert modules - {"main", "common_options", "options"} == loaded

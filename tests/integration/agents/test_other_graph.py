@@ -141,6 +141,10 @@ class Bare:
 
     identity = "their graph"
 
+    async def query(self, *_: object) -> None: ...
+
+    execute = snapshot = aclose = query
+
 
 class Named(Bare):
     """One that has an id."""

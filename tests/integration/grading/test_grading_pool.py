@@ -247,7 +247,8 @@ def test_an_unknown_or_unprepared_task_is_tried_once(tasks, task_id: str, pool: 
     (tasks.data / bare / "prepared" / "private" / "answers.csv").unlink()
     unprepared = pool.grade(ask(tasks, "fine"), bare)
     assert isinstance(unprepared, NotGraded)
-    assert "bioeval-tui tasks prepare lab/unprepared" in unprepared.reason
+    assert "its answers are missing" in unprepared.reason
+    assert "it has no prepare.py, so put them there" in unprepared.reason
 
 
 NEEDS_POLARIS = """
