@@ -513,7 +513,9 @@ def file_title(path: str | PurePath) -> str:
 
 
 _LINE_MARKS = re.compile(
-    r"^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|(?:```|~~~).*$|\|?[ :-]*-[ :|-]*\|[ :|-]*$)", re.MULTILINE
+    r"^[ \t]*(?:#{1,6}[ \t]+|(?:>[ \t]?)+|(?:```|~~~).*$"
+    r"|(?=[^-\n]*-[^|\n]*\|)[ :|-]+$)",  # one way only to match: the text is an agent's
+    re.MULTILINE,
 )
 """Marks of a heading and of a quotation, lines around code and below the heads of a table."""
 _LINK = re.compile(r"!?\[([^][]*)\]\([^()\s]*\)")

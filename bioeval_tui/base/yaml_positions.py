@@ -104,7 +104,7 @@ def load_yaml(text: str | bytes, loader: Any = _LOADER) -> Any:
 
     Raises:
         yaml.YAMLError: it is no YAML, nested too deeply or too large, or an alias of itself.
-        ValueError: a number or a date is none.
+        ValueError: a number or a date is invalid.
     """
     open_sizes, sizes = [0], {}
     anchors: list[str | None] = []

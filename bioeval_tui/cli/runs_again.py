@@ -97,7 +97,7 @@ class _ResumeCommand(click.Command):
                 ) from None
             if name in {kind.option.flag for kind in kinds()}:
                 raise click.UsageError(
-                    f"{name} is decided when a run starts: a resumed run goes on as it was"
+                    f"{name} is decided when a run starts: a resumed run keeps it"
                     " recorded; leave it out, or start the job again with `bioeval-tui run JOB"
                     f" {name}`",
                     ctx,

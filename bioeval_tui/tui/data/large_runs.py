@@ -182,8 +182,10 @@ class GrowingRun(FollowedRun):
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises:
-        RecordingError: the file cannot be read, or its first event is missing.
+        """Nothing is read yet but the first event.
+
+        Raises:
+            RecordingError: the file cannot be read, or its first event is missing.
         """
         super().__init__(path)
         started = _begun(path).started

@@ -226,6 +226,11 @@ def test_a_quotation_has_no_marks_of_markdown(said: str, quoted: str) -> None:
     assert quotation(said, 84) == quoted
 
 
+@pytest.mark.parametrize("marks", ["-" * 6_000 + "|" * 6_000, "|-" * 6_000])
+def test_a_quotation_of_nothing_but_marks_comes_to_an_end(marks: str) -> None:
+    assert quotation(f"{marks}x", 20_000) == f"{marks}x"  # steps by its cube would take hours
+
+
 def test_the_title_of_a_file_is_one_short_line() -> None:
     assert file_title("/jobs/reminder.yml") == "reminder"
     long = file_title("提醒_" * 30 + ".yml")
