@@ -93,8 +93,13 @@ class ConversationResult:
     """One conversation: one trial under one condition.
 
     What was recorded of it is here as it was recorded, and read only when it is asked for: of a
-    large recording, most conversations are rows (`record/stored.py`).
+    large recording, most conversations are rows (`record/stored.py`). A run may have 100,000, so it
+    has no dictionary, which would be four times as large.
     """
+
+    __slots__ = (
+        "_run", "_sample", "_shared_sample", "_talk", "condition", "excluded", "score", "trial",
+    )  # fmt: skip
 
     def __init__(self, run: RecordedRun, talk: ConversationState) -> None:
         """Take over what was recorded; what follows from it is computed when it is first asked
@@ -108,6 +113,8 @@ class ConversationResult:
         """Why it does not count, in one or two words: whose fault, cancelled, or not finished;
         empty if it counts.
         """
+        self._sample: Sample | None = None
+        self._shared_sample: Sample | None = None
 
     @property
     def title(self) -> str:
@@ -395,19 +402,24 @@ class ConversationResult:
         """
         return next((warned.message for warned in self.warned if warned.code == FACTS_UNREAD), "")
 
-    @cached_property
+    @property
     def latency(self) -> LatencySummary:
         """The agent's response times."""
         return rows.latency(self._run.state, self.condition, self.trial)
 
-    @cached_property
+    @property
     def gains(self) -> tuple[Gain, ...]:
         """What would raise its score, the largest gain first."""
         return tuple(gains(self))
 
-    @cached_property
+    @property
     def sample(self) -> Sample:
         """Its composite score as statistics take it."""
+        if self._sample is None:
+            self._sample = self._made_sample()
+        return self._sample
+
+    def _made_sample(self) -> Sample:
         job, case = self._run.started.job_name, ""
         if self.case is not None and not self._run.has_personas_alone:
             case = self.case.name
@@ -428,12 +440,19 @@ class ConversationResult:
         """What it was about, by which it is compared with conversations of other runs."""
         return self._run.conversation_contents(self.trial, self.condition)
 
-    @cached_property
+    @property
     def shared_sample(self) -> Sample:
         """Its score on what both conditions share, of which their difference is made, as statistics
         take it.
         """
+        if self._shared_sample is None:
+            self._shared_sample = self._made_shared_sample()
+        return self._shared_sample
+
+    def _made_shared_sample(self) -> Sample:
         value = shared_score(self._talk, self._run.criteria_shared(self.trial))
+        if value is not None and value == self.score:
+            return self.sample
         return replace(self.sample, value=value, reason=self.excluded or NOT_RECORDED)
 
     @property
