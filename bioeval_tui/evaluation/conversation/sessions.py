@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, NamedTuple
 
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.base.text import clean, clean_line, shorten
@@ -49,6 +49,15 @@ class _Sent:
 
     key: str
     times: int = 1
+
+
+class PastSession(NamedTuple):
+    """What is kept of a session whose conversation is over, to tell whose id comes again: a run may
+    have 100,000.
+    """
+
+    run: str
+    title: str
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -132,7 +141,8 @@ class Session:
         reach it.
         """
         self.is_open = False
-        # All sessions of a batch are kept, to tell whose id comes again.
+        self.shared.end(self)
+        # Those whose agents repeat the conversation are kept by what was said in them.
         for kept in (self._sent, self._own, self._seeds):
             kept.clear()
 
@@ -145,16 +155,16 @@ class Session:
     def _shown(self) -> str:
         return f"“{shorten(clean_line(self.id), 100)}”"
 
-    def _called(self, other: Session) -> str:
+    def _called(self, other: Session | PastSession) -> str:
         if other.run == self.run:
             return other.title
         return f"{other.title} of run {other.run}"
 
-    def _mix(self, others: Sequence[Session], message: str) -> None:
+    def _mix(self, others: Sequence[Session | PastSession], message: str) -> None:
         """Mark this conversation, and the others that are still held, if they are held at the same
         time.
         """
-        meanwhile = [other for other in others if other.is_open]
+        meanwhile = [other for other in others if isinstance(other, Session) and other.is_open]
         if meanwhile or self.parallel:
             for each in (self, *meanwhile):
                 each.mixed = each.mixed or message
@@ -220,15 +230,22 @@ class Sessions:
     """The sessions of all conversations of a batch, by agent."""
 
     def __init__(self) -> None:
-        self._by_id: dict[tuple[str, str], list[Session]] = {}
+        self._by_id: dict[tuple[str, str], list[Session | PastSession]] = {}
         self._by_words: dict[tuple[str, int], Session] = {}
 
-    def take(self, session: Session) -> list[Session]:
+    def take(self, session: Session) -> list[Session | PastSession]:
         """Note the id of a session; return the sessions that had it before."""
         known = self._by_id.setdefault((session.agent, session.id), [])
         earlier = list(known)
         known.append(session)
         return earlier
+
+    def end(self, session: Session) -> None:
+        """Keep of a session only what sentences call it."""
+        known = self._by_id.get((session.agent, session.id), [])
+        known[:] = [
+            PastSession(session.run, session.title) if each is session else each for each in known
+        ]
 
     def note(self, session: Session, keys: set[str]) -> None:
         """Note what was said in a conversation whose agent repeats it."""
@@ -247,9 +264,7 @@ class Sessions:
         conversations.
         """
         for identity, title in ids.items():
-            past = Session(run, title, agent, self, lambda about, message: None, id=identity)
-            past.end()
-            self.take(past)
+            self._by_id.setdefault((agent, identity), []).append(PastSession(run, title))
 
 
 class OverheardAgent:
