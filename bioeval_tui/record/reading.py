@@ -46,6 +46,12 @@ MOST_SHARED = 5_000
 """Number of different parts of states that are remembered."""
 
 
+PlacedEvent = tuple[int, bytes, RunEvent]
+"""An event with the number of bytes before its line, and the line as it is in the file, without its
+end.
+"""
+
+
 @dataclass(slots=True)
 class LineReader:
     """Turns incoming bytes into events; keeps an incomplete last line until the rest arrives."""
@@ -62,10 +68,8 @@ class LineReader:
         """Return the events that `data` completes."""
         return [event for _, _, event in self.feed_placed(data)]
 
-    def feed_placed(self, data: bytes) -> list[tuple[int, bytes, RunEvent]]:
-        """Return the same, each with the number of bytes before its line, and the line as it is in
-        the file, without its end.
-        """
+    def feed_placed(self, data: bytes) -> list[PlacedEvent]:
+        """Return the same, each with where it stands."""
         lines = (whole := self._rest + data).split(b"\n")
         self._rest = lines.pop()
         safe = _is_safe(whole)  # of most files, all of it: line by line takes a fifth of reading
@@ -362,24 +366,31 @@ def follow(
     ends: int = 0,
     still_written: Callable[[], bool] = lambda: True,
     frame_s: float = FRAME_S,
+    placed: Callable[[Sequence[PlacedEvent]], object] = lambda events: None,
 ) -> AsyncGenerator[Sequence[RunEvent], None]:
     """Yield batches of events, polling once per frame, until the run has ended; masked if this
-    process masks. The first `begin` bytes are left out, which are complete lines.
+    process masks. The first `begin` bytes are left out, which are complete lines. Before each
+    batch, `placed` is told where its events stand, as they are written.
 
     Also ends if the file has no writer any more (`still_written` is called if there is nothing
     new). The file may not exist yet. `ends` is how often the run ended before: a resumed run has
     such ends, which are skipped.
     """
-    batches = _follow(path, begin, ends, still_written, frame_s)
+    batches = _follow(path, begin, ends, still_written, frame_s, placed)
     if masking():
         return current().follow(batches)
     return batches
 
 
 async def _follow(
-    path: Path, begin: int, ends: int, still_written: Callable[[], bool], frame_s: float
+    path: Path,
+    begin: int,
+    ends: int,
+    still_written: Callable[[], bool],
+    frame_s: float,
+    placed: Callable[[Sequence[PlacedEvent]], object],
 ) -> AsyncGenerator[Sequence[RunEvent], None]:
-    reader = LineReader(path.name)
+    reader = LineReader(path.name, taken=begin)
     offset = begin
     quiet = 0
     ended = False
@@ -389,7 +400,8 @@ async def _follow(
         data = _read_part(path, offset - again, CHUNK + again)
         new = len(data) - again
         offset += new
-        events = reader.feed(data) if data else []
+        of_lines = reader.feed_placed(data) if data else []
+        events = [event for _, _, event in of_lines]
         for event in events:
             if isinstance(event, RunEnded):
                 ends -= 1
@@ -397,6 +409,7 @@ async def _follow(
             elif isinstance(event, RunResumed):
                 ended = False
         if events:
+            placed(of_lines)
             yield events
         if ended and not _read_part(path, offset):
             return

@@ -93,6 +93,10 @@ class StoredRun:
         self._source = RowSource(path, mask)
         self._whole: dict[ConversationKey, Piece] = {}
         """Where the conversations stand that are no rows: they are read whole."""
+        self._unscored: dict[ConversationKey, list[Line]] = {}
+        """The lines since a conversation began, or since it was a row."""
+        self._begun: dict[ConversationKey, Place] = {}
+        """Where a conversation of a case began that is not scored yet."""
         self._loose = Piece()
         """The lines of which the run itself is made."""
         self._text_places: list[Place] = []
@@ -107,6 +111,12 @@ class StoredRun:
         """How many conversations were read; meanwhile, how many so far."""
         return len(self.state.conversations)
 
+    @property
+    def planned_conversations(self) -> int:
+        """How many conversations the run is to have; 0 before its first event."""
+        started = self.state.started
+        return started.trials * len(started.conditions) if started else 0
+
     def read(self, hashed: Any = None) -> None:
         """Read the recording, conversation by conversation; what was taken up is read on, given the
         hash of its bytes.
@@ -114,42 +124,47 @@ class StoredRun:
         Raises:
             RecordingError: it cannot be read.
         """
-        state = self.state
         reader = LineReader(self.path.name, [*self.problems], self._lines_read, self._size or 0)
-        lines: dict[ConversationKey, list[Line]] = {}
-        begun: dict[ConversationKey, Place] = {}
         digest = hashed or hashlib.new(HASH)
         with pause_collector(reader):
             for line, event in self._lines(reader, digest):
-                event = self._masked(event)
-                self._reopen(event)
-                change = apply(state, event)
-                key = change.key
-                if key is None:
-                    self._source.take_run(state)
-                    self._loose.add(line)
-                    continue
-                lines.setdefault(key, []).append(line)
-                if change.kind == "abandoned":
-                    continue
-                if _is_of_run(event):
-                    self._loose.add(line)
-                elif isinstance(event, events.ConversationStarted) and event.case is not None:
-                    begun[key] = line[0], len(line[1]) + 1
-                elif isinstance(event, events.ConversationScored):
-                    self._store(key, lines.pop(key), begun)
-            for key in [*lines]:
-                self._store(key, lines.pop(key), begun)
+                self.apply(event, line)
+            for key in [*self._unscored]:
+                self._store(key)
         self.taken = reader.taken
         is_whole = not (reader.is_torn or reader.problems)
         reader.finish()
         self._size, self._lines_read = reader.taken if is_whole else None, reader.line
         self.problems, self.digest = reader.problems, digest.hexdigest()
 
-    def apply(self, event: RunEvent) -> Change:
-        """Take an event that was written since; its conversation is no row any more."""
+    def apply(self, event: RunEvent, line: Line | None = None) -> Change:
+        """Take the next event. With its line, a conversation becomes a row once it is scored; one
+        that goes on afterwards is a conversation again.
+        """
+        event = self._masked(event)
         self._reopen(event)
-        return apply(self.state, event)
+        change = apply(self.state, event)
+        if change.key is None:
+            self._source.take_run(self.state)
+        if line is not None:
+            self._place(line, event, change)
+        return change
+
+    def _place(self, line: Line, event: RunEvent, change: Change) -> None:
+        """Note where an event stands, and make a row of its conversation if it is scored."""
+        key = change.key
+        if key is None:
+            self._loose.add(line)
+            return
+        self._unscored.setdefault(key, []).append(line)
+        if change.kind == "abandoned":
+            return
+        if _is_of_run(event):
+            self._loose.add(line)
+        elif isinstance(event, events.ConversationStarted) and event.case is not None:
+            self._begun[key] = line[0], len(line[1]) + 1
+        elif isinstance(event, events.ConversationScored):
+            self._store(key)
 
     def _lines(self, reader: LineReader, digest: Any) -> Iterator[tuple[Line, RunEvent]]:
         try:
@@ -191,10 +206,9 @@ class StoredRun:
             self._whole[known.key], _ = known.row
             talks[known.key] = self._source.read_whole(known.key, self._whole[known.key])
 
-    def _store(
-        self, key: ConversationKey, lines: list[Line], begun: dict[ConversationKey, Place]
-    ) -> None:
+    def _store(self, key: ConversationKey) -> None:
         """Replace a folded conversation by its row; one that cannot be a row stays whole."""
+        lines, begun = self._unscored.pop(key), self._begun.pop(key, None)
         piece = self._whole.setdefault(key, Piece())
         for line in lines:
             piece.add(line)
@@ -205,7 +219,7 @@ class StoredRun:
         with suppress(_UnknownTextError):
             row = numbers_of(
                 talk,
-                self._case_number(talk, begun.get(key)),
+                self._case_number(talk, begun),
                 lambda text: self._text_number(text, lines),
                 is_imported=started is None or started.source is not None,
             )

@@ -10,11 +10,12 @@ import pytest
 from driving import WIDE, screen_text, until
 
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.evaluation.engine.attach import ReplayedRun
+from bioeval_tui.evaluation.engine import attach
+from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.record import runs as record_runs
 from bioeval_tui.record.events import MessageDelta, RunEnded, Warned, read_event, write_event
 from bioeval_tui.record.runs import LiveInfo, live_path, process_start, write_live
-from bioeval_tui.record.state import ConversationKey, RunState
+from bioeval_tui.record.state import ConversationKey, ConversationState, RunState
 from bioeval_tui.record.stored_rows import StoredConversation
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.large_runs import GrowingRun, LargeRun, LargeRuns
@@ -152,9 +153,35 @@ async def test_a_large_run_that_ended_while_it_was_read_was_not_interrupted(
     path = services.settings.runs_dir / f"{recorded(services)}.jsonl"
     view = GrowingRun(path)
     assert view.conversations == 6
-    run = await view.read()
-    assert run.state.ended is not None
+    state = await view.read()
+    assert state.ended is not None
     assert [event async for batch in view.events() for event in batch] == []
+
+
+async def test_a_run_of_many_conversations_is_followed_as_rows_from_its_beginning(
+    services: AppServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = services.settings.runs_dir / f"{recorded(services)}.jsonl"
+    followed = {}
+    for most_whole in (6, 5):
+        monkeypatch.setattr(attach, "MOST_WHOLE", most_whole)
+        view = FollowedRun(path)
+        state = view.begin_applying()
+        async for batch in view.events():
+            for event in batch:
+                view.apply(event)
+        followed[most_whole] = state
+    assert not any(isinstance(talk, StoredConversation) for talk in talks_of(followed[6]))
+    assert all(isinstance(talk, StoredConversation) for talk in talks_of(followed[5]))
+    assert scores(followed[5]) == scores(followed[6])
+    for row, whole in zip(talks_of(followed[5]), talks_of(followed[6]), strict=True):
+        assert [message.text for message in row.messages] == [
+            message.text for message in whole.messages
+        ]
+
+
+def talks_of(state: RunState) -> list[ConversationState]:
+    return list(state.conversations.values())
 
 
 async def test_a_replay_plays_while_its_recording_is_read(tmp_path: Path) -> None:

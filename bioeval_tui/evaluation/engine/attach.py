@@ -6,6 +6,7 @@ import asyncio
 import getpass
 import socket
 import subprocess
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,13 +23,19 @@ from bioeval_tui.evaluation.conversation.intents import (
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.masking import masking
-from bioeval_tui.record.reading import RecordedEvents, follow, read_recording
+from bioeval_tui.record.reading import PlacedEvent, RecordedEvents, follow, read_recording
 from bioeval_tui.record.replay import Player, Timeline, Timing, replay_times
 from bioeval_tui.record.runs import is_live, read_live
+from bioeval_tui.record.state import Change, RunState
+from bioeval_tui.record.stored import StoredRun
 from bioeval_tui.record.turn_marks import TurnMark
 
 QUIET_S = 2.0
 """After this many seconds without an event, ask the engine whether it can write."""
+MOST_WHOLE = 1_000
+"""Of a run that has more conversations than this, scored ones become rows on a screen that
+follows it: whole, each takes 14 kB.
+"""
 
 
 class FollowedRun:
@@ -56,6 +63,34 @@ class FollowedRun:
         self._begin, self._ends = 0, ends
         self.late_s = 0.0 if process else _age_s(path)
         self.ended: RunEnded | None = None
+        self.run = StoredRun(path)
+        """The run so far, if `apply` is called with each event."""
+        self._unapplied: deque[PlacedEvent] | None = None
+
+    def begin_applying(self) -> RunState:
+        """Return the run, which `apply` then takes each event into that `events` yields."""
+        # What a mask returns are other events than those that stand in the file.
+        if not masking():
+            self._unapplied = deque()
+        return self.run.state
+
+    def apply(self, event: RunEvent) -> Change:
+        """Take an event into the run; of a large one, scored conversations become rows."""
+        line = None
+        if self._unapplied and self._unapplied[0][-1] is event:
+            offset, written, _ = self._unapplied.popleft()
+            if self.is_large:
+                line = offset, written
+        return self.run.apply(event, line)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the run has so many conversations that those which are scored become rows."""
+        return self.run.planned_conversations > MOST_WHOLE
+
+    def _place(self, events: Sequence[PlacedEvent]) -> None:
+        if self._unapplied is not None:
+            self._unapplied.extend(events)
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
         """Yield new events until the run has ended or its engine has died (then a last
@@ -76,7 +111,11 @@ class FollowedRun:
         recorded.
         """
         batches = follow(
-            self.path, begin=self._begin, ends=self._ends, still_written=self.engine_runs
+            self.path,
+            begin=self._begin,
+            ends=self._ends,
+            still_written=self.engine_runs,
+            placed=self._place,
         )
         waiting: asyncio.Task[Sequence[RunEvent] | None] | None = None
         last_trouble: str | None = None

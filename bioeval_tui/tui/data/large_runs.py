@@ -177,9 +177,11 @@ class LargeRun(ReplayedRun):
 
 
 class GrowingRun(FollowedRun):
-    """A run in progress whose recording is large: `read` returns what was written before, its
+    """A run in progress whose recording is large: `read` reads what was written before, its
     conversations as rows; later events follow.
     """
+
+    is_large = True
 
     def __init__(self, path: Path) -> None:
         """Nothing is read yet but the first event.
@@ -192,22 +194,21 @@ class GrowingRun(FollowedRun):
         assert started is not None
         self.conversations = started.trials * len(started.conditions)
         """How many conversations the run is to have."""
-        self._before = StoredRun(path)
 
     @property
     def conversations_read(self) -> int:
         """How many conversations were read so far."""
-        return self._before.conversations_read
+        return self.run.conversations_read
 
-    async def read(self) -> StoredRun:
+    async def read(self) -> RunState:
         """Read what was written before, in a thread.
 
         Raises:
             RecordingError: the file cannot be read.
         """
-        await asyncio.to_thread(self._before.read)
-        self._begin, self.ended = self._before.taken, self._before.state.ended
-        return self._before
+        await asyncio.to_thread(self.run.read)
+        self._begin, self.ended = self.run.taken, self.run.state.ended
+        return self.run.state
 
 
 def has_times(started: RunStarted) -> bool:

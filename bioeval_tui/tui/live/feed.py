@@ -166,7 +166,9 @@ class Feed:
         state: RunState,
         post: Callable[[StateChanged], object],
         clock: Callable[[], float] = monotonic,
+        apply: Apply | None = None,
     ) -> None:
+        """`apply` takes an event into the state, if the view does that itself."""
         self.view = view
         self.state = state
         self.heard_at: float | None = None
@@ -181,7 +183,7 @@ class Feed:
         self._posted_at = -PICTURE_S
         self._is_behind = False
         self._timer: asyncio.TimerHandle | None = None
-        self._apply: Apply | None = None
+        self._apply = apply
 
     def has_posted(self, seq: int) -> bool:
         """Whether every event up to `seq` was folded, and the screen was told."""
@@ -201,10 +203,9 @@ class Feed:
             if isinstance(batches, AsyncGenerator):
                 await batches.aclose()
 
-    def show(self, state: RunState, apply: Apply | None = None) -> None:
-        """Take a run that was read whole, or, with what will `apply` later events, up to now."""
+    def show(self, state: RunState) -> None:
+        """Take a run that was read whole, or up to now."""
         self.state, self.last_at, self.heard_at = state, state.last_at, self._clock()
-        self._apply = apply
         self._changes.run |= {"run_started", "run_ended"}
         self._post_now()
 
@@ -370,24 +371,25 @@ class RunLink:
     async def _follow(self, opener: Opener) -> None:
         view = await opener()
         # The models of events, after the first paint.
-        from bioeval_tui.evaluation.engine.attach import ReplayedRun
+        from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
         from bioeval_tui.record.state import RunState
         from bioeval_tui.tui.data.large_runs import GrowingRun, LargeRun
 
         self.status = view.mode
         self.playback = view if isinstance(view, ReplayedRun) else None
-        self._feed = Feed(view, RunState(), self._post, self._clock)
+        apply = view.apply if isinstance(view, FollowedRun) else None
+        self._feed = Feed(view, RunState(), self._post, self._clock, apply)
         if isinstance(view, LargeRun) and not view.is_played:
             self.whole = self.reading = view
             self._post(ReadingBegins(view))
             self._feed.show((await view.read()).state)
-        elif isinstance(view, GrowingRun):
-            self.reading = view
-            run = await view.read()
-            self._feed.show(run.state, run.apply)
-            self.reading = None
-            await self._feed.run()
         else:
+            if isinstance(view, GrowingRun):
+                self.reading = view
+                self._feed.show(await view.read())
+                self.reading = None
+            if isinstance(view, FollowedRun):
+                self._feed.state = view.begin_applying()
             await self._feed.run()
         self._over.set()
         if self._feed.state.started is None:
