@@ -146,7 +146,7 @@ class NotMeasuredError(UnavailableError):
     about it.
     """
 
-    def __init__(self, message: str = "", *, ways: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, *, ways: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.ways = ways
 

@@ -417,7 +417,7 @@ def _number_words(number: float) -> str:
     return "a number that is larger than a double holds"
 
 
-def _find_place(wanted: Any, value: Any, path: Sequence[str] = ()) -> str:
+def _find_place(wanted: Any, value: Any, path: Sequence[str]) -> str:
     """Return the path of one object in a JSON value, such as `events[0].arguments.dose`; empty if
     the value does not have it.
 

@@ -50,7 +50,7 @@ def tui(places: tuple[Path, ...]) -> int:
     return open_app(places)
 
 
-def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) -> int:
+def open_app(places: tuple[Path, ...], settings: Settings | None = None) -> int:
     """Open the application on its home screen, on the jobs or runs that are given; return the exit
     code.
 

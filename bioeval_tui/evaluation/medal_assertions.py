@@ -35,9 +35,7 @@ class MedalGrader:
     absolute path must be below one of them.
     """
 
-    def __init__(
-        self, settings: Settings, job_dir: Path | None, allowed: Sequence[Path] = ()
-    ) -> None:
+    def __init__(self, settings: Settings, job_dir: Path | None, allowed: Sequence[Path]) -> None:
         self._grading = Grading(settings)
         self._job_dir, self._allowed = job_dir, allowed
         self._turn = asyncio.Lock()

@@ -44,7 +44,7 @@ class CheckedAgain:
     """
 
     check: events.AssertionChecked
-    unchecked: str = ""
+    unchecked: str
 
 
 def check_again(

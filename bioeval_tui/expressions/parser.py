@@ -59,7 +59,7 @@ _INSTEAD = {
 }
 
 
-def parse_tree(text: str, limits: Limits | None = None) -> tree.Expression:
+def parse_tree(text: str, limits: Limits | None) -> tree.Expression:
     """Return the tree of `text`. Names and types are checked later, by `checks.check`.
 
     Raises:

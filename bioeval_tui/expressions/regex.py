@@ -125,7 +125,7 @@ def _class(content: str, negated: bool, inside: bool) -> str:
     return f"[{content}]"
 
 
-def compile_pattern(pattern: str, options: frozenset[str] = frozenset()) -> Regex:
+def compile_pattern(pattern: str, options: frozenset[str]) -> Regex:
     """Return `pattern` compiled; `options` are names of Kotlin's RegexOption.
 
     Raises:

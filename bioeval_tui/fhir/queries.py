@@ -32,7 +32,7 @@ class Query:
     """A query, taken apart: `segments` of its path, and its search parameters, decoded."""
 
     segments: tuple[str, ...]
-    parameters: tuple[tuple[str, str], ...] = ()
+    parameters: tuple[tuple[str, str], ...]
 
     @property
     def type(self) -> str:

@@ -59,7 +59,7 @@ class _Answer:
     status: int
     resource: dict[str, Any] | None
     size: int
-    why_none: str = ""
+    why_none: str
 
 
 @dataclass(frozen=True, slots=True)

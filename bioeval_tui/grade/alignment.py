@@ -36,7 +36,7 @@ def examples(values: Iterable[Any], total: int | None = None) -> str:
     return f"{shown}, … ({total - FIRST:,} more)"
 
 
-def _problem(message: str, field: str = "", line: int = 0) -> Problem:
+def _problem(message: str, field: str, line: int = 0) -> Problem:
     return Problem(message, line=line, field=field)
 
 
@@ -274,7 +274,7 @@ class AnswerRows:
             a submission has none of these columns, all columns but the ids are predictions.
     """
 
-    def __init__(self, answers: pd.DataFrame, sample: pd.DataFrame | None = None) -> None:
+    def __init__(self, answers: pd.DataFrame, sample: pd.DataFrame | None) -> None:
         self._answers = answers if answers.columns.is_unique else pd.DataFrame()
         self._predictions: list[Any] = []
         if sample is not None:

@@ -187,7 +187,7 @@ def guess_direction(file_order: NDArray[np.float64]) -> bool:
 
 def build_leaderboard(
     file_order: NDArray[np.float64],
-    is_lower_better: bool | None = None,
+    is_lower_better: bool | None,
     *,
     self_trained: bool = False,
     partial: bool = False,

@@ -75,9 +75,7 @@ def rounding_words(with_all_decimals: str | None, ranked: str | None) -> str:
     )
 
 
-def exact_percentile(
-    rounded: float | None, size: int | None, beaten: int | None = None
-) -> float | None:
+def exact_percentile(rounded: float | None, size: int | None, beaten: int | None) -> float | None:
     """Return a percentile (0 to 100) before it was rounded to one decimal; None without one.
 
     A mean of rounded percentiles may differ in its own decimal from the mean.

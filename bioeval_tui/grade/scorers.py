@@ -64,7 +64,7 @@ class CodeScorer:
         function: Callable[..., Any],
         answers: Path,
         sample: Path,
-        part: AnswersPart | None = None,
+        part: AnswersPart | None,
     ) -> None:
         self._function = function
         self._answers_path = answers

@@ -72,7 +72,7 @@ class Grading:
 
         return uncertainties(reports, self._open_pool(self.registry()))
 
-    def explain(self, report: TaskReport, *, show_answers: bool = False) -> tuple[Section, ...]:
+    def explain(self, report: TaskReport, *, show_answers: bool) -> tuple[Section, ...]:
         """Return the error views of a valid submission; of private answers only if they are to be
         shown.
         """

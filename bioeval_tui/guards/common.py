@@ -67,7 +67,7 @@ def stem(word: str) -> str:
     return word
 
 
-def stems(text: str, language: Language = ENGLISH) -> frozenset[str]:
+def stems(text: str, language: Language) -> frozenset[str]:
     """Return the stems of all words of `text`, which is compared with others in `language`."""
     return frozenset().union(*(_line_stems(line, language) for line in text.split("\n")))
 
@@ -373,7 +373,7 @@ def spoken_language(view: EvaluatorView, text: str = "") -> Language:
     return language_of(tasks_and_said) or language_of(rest) or ENGLISH
 
 
-def told_language(view: EvaluatorView, text: str = "") -> Language | None:
+def told_language(view: EvaluatorView, text: str) -> Language | None:
     """Return the language that the user speaks, up to and with `text`; None if so few words do not
     tell it.
     """

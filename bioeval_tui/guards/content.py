@@ -318,7 +318,7 @@ def _contradicts(said: str, fact: str) -> Violation:
     )
 
 
-def untouched_tasks(view: EvaluatorView, text: str = "") -> list[int]:
+def untouched_tasks(view: EvaluatorView, text: str) -> list[int]:
     """Return the numbers (from 1) of the tasks that the user has not mentioned so far.
 
     A task counts as mentioned once the user has used a word that only this task contains. `text`

@@ -526,7 +526,7 @@ def unknown_quantities(
     return unknown, [one for one in ours if one not in unknown]
 
 
-def unknown_times(text: str, known: Told, language: Language = ENGLISH) -> list[str]:
+def unknown_times(text: str, known: Told, language: Language) -> list[str]:
     """Return the clock times of `text`, as written there, that are not known, or only in the other
     half of the day.
     """

@@ -51,7 +51,7 @@ class LoadedJob:
     path: Path
     sha256: str
     document: YamlDocument
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...]
 
     @property
     def name(self) -> str:
@@ -170,7 +170,7 @@ def job_bytes(job: EvaluationJob) -> bytes:
 class CaseJobs(Sequence[EvaluationJob]):
     """The jobs of a run's cases, of which only those that were asked for last are unpacked."""
 
-    def __init__(self, packed: Iterable[PackedJob] = ()) -> None:
+    def __init__(self, packed: Iterable[PackedJob]) -> None:
         self._packed = list(packed)
         self._last: dict[int, EvaluationJob] = {}
 

@@ -66,7 +66,7 @@ class Exchange:
     """
 
     def __init__(
-        self, peer: Peer, host: str, whole_s: float, hider: Hider, *, stateless: bool = False
+        self, peer: Peer, host: str, whole_s: float, hider: Hider, *, stateless: bool
     ) -> None:
         self.host = host
         self.hider = hider

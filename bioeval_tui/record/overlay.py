@@ -78,7 +78,7 @@ class NumberedOverlay:
     `after`; what is in it is read once.
     """
 
-    def __init__(self, recording: Path, *, after: int = 0) -> None:
+    def __init__(self, recording: Path, *, after: int) -> None:
         self._recording, self._last = recording, after
         self._size = 0
         """How many bytes of it are known."""

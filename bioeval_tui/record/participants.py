@@ -24,7 +24,7 @@ Fault = Literal["agent", "evaluator", "judge", "infrastructure", "unclear", "pro
 """
 
 
-def judge_name(models: Sequence[str], repeats: int, items_per_request: int | None = None) -> str:
+def judge_name(models: Sequence[str], repeats: int, items_per_request: int | None) -> str:
     """Return what a judge of these models is called: each one's name, how often each is asked, and
     whether a request is only about some of the criteria, which makes it another judge.
     """

@@ -177,7 +177,7 @@ class Recording:
 
     path: Path
     events: tuple[RunEvent, ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Problem, ...]
 
 
 def read_recording(path: Path, *, as_written: bool = False, by_words: bool = False) -> Recording:
@@ -438,7 +438,7 @@ def _read_part(path: Path, offset: int, size: int = CHUNK) -> bytes:
 class OutlinedTalk:
     """One conversation: how many messages it had, how it ended and was scored."""
 
-    attempt: int = 1
+    attempt: int
     messages: int = 0
     last_message: int = 0
     faults: tuple[str, ...] = ()

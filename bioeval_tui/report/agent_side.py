@@ -21,7 +21,7 @@ from bioeval_tui.report.findings import AgentSideLooked
 from bioeval_tui.report.result import AgentSideRow, RunResult
 
 
-def with_agent_side(run: RunResult, names: Sequence[str] = ()) -> RunResult:
+def with_agent_side(run: RunResult, names: Sequence[str]) -> RunResult:
     """Return a run with what the rules found about its agent: this program's, and those of the
     plug-ins of these names.
 

@@ -169,12 +169,12 @@ class AgreementReport:
     people: tuple[RatedPair, ...]
     people_alpha: float | None
     items: tuple[RatedTask, ...]
-    reviewers: tuple[str, ...] = ()
-    blind: int = 0
+    reviewers: tuple[str, ...]
+    blind: int
     """The number of people's scores that were given before the judge's was seen."""
-    given: int = 0
-    problems: tuple[str, ...] = field(default=())
-    among: AmongJudges | None = None
+    given: int
+    problems: tuple[str, ...]
+    among: AmongJudges | None
     """How far several judges agree with each other; None where no task has two."""
 
     @property

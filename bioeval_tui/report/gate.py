@@ -310,7 +310,7 @@ class GateResult:
     exit_code: ExitCode
     checks: tuple[GateCheck, ...]
     counted: Counted
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
     def to_dict(self) -> PrintedGate:
         """Return the result for JSON."""

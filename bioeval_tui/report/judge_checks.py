@@ -85,9 +85,9 @@ class Stability:
     flip_interval: Interval | None
     shift: float
     shift_interval: Interval | None
-    p_shift: float | None = None
-    p_disagreement: float | None = None
-    p_flips: float | None = None
+    p_shift: float | None
+    p_disagreement: float | None
+    p_flips: float | None
 
     @property
     def accused(self) -> bool:

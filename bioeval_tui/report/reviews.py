@@ -5,7 +5,7 @@ submissions, and verdicts of later judges.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -46,8 +46,8 @@ class Review:
     kind: str
     author: str
     at: str
-    condition: str | None = None
-    trial: int | None = None
+    condition: str | None
+    trial: int | None
     task: int | None = None
     before: float | None = None
     after: float | None = None
@@ -242,8 +242,8 @@ class JudgedAgain:
     """Which conversation, such as `without the facts, trial 1`."""
     recorded_verdict: TranscriptScored | None
     rows: tuple[JudgingRow, ...]
-    recorded_criteria: Mapping[int, str] = field(default_factory=dict)
-    changed_assertions: tuple[AssertionChanged, ...] = ()
+    recorded_criteria: Mapping[int, str]
+    changed_assertions: tuple[AssertionChanged, ...]
     """The assertions, in the order of the latest job by which they were checked again, whose
     outcome is not the recorded one.
     """

@@ -39,7 +39,7 @@ class TaskRow:
     criteria: str
     verdicts: dict[Condition, TaskScored | None]
     uplift: float | None
-    only: str | None = None
+    only: str | None
     """The only condition in which it counts; None for both."""
 
     def counts_in(self, condition: Condition) -> bool:
@@ -56,7 +56,7 @@ class AssertionRow:
     weight: float
     timelines: dict[Condition, tuple[AssertionChecked, ...]]
     finals: dict[Condition, AssertionChecked | None]
-    only: str | None = None
+    only: str | None
     """The only condition in which it counts; None for both."""
 
     def outcome(self, condition: Condition) -> str:

@@ -415,7 +415,7 @@ class NextStep(NamedTuple):
     action: of.StepAction
     act: str
     command: str
-    before: str = ""
+    before: str
 
     @property
     def words(self) -> str:

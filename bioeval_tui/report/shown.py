@@ -30,7 +30,7 @@ class ShownTrials:
     """Which these are, and how to see the others; empty where they are all."""
 
 
-def shown_trials(run: RunResult, chosen: Sequence[range] = ()) -> ShownTrials:
+def shown_trials(run: RunResult, chosen: Sequence[range]) -> ShownTrials:
     """Return which trials are shown: those that were chosen, or all. Of a run with more than
     `MOST_CONVERSATIONS`, only those that went worst are, the worst first.
     """

@@ -244,7 +244,7 @@ def policy(host: str = "", nonce: str = "") -> str:
     return "; ".join(rules)
 
 
-def page(ticket: str, nonce: str, *, light: bool = False) -> str:
+def page(ticket: str, nonce: str, *, light: bool) -> str:
     """Return the page for one tab. `ticket` and `nonce` are our own URL-safe random text."""
     return Template(_read("bioeval_tui.serve", "static/page.html").decode()).substitute(
         ticket=ticket, nonce=nonce, look="light" if light else "dark"
@@ -285,11 +285,11 @@ class ServeOptions:
     """
 
     command: Sequence[str]
-    host: str = "127.0.0.1"
-    port: int = 0
-    allowed_hosts: Sequence[str] = ()
-    max_sessions: int = 4
-    is_light: Callable[[], bool] = lambda: False
+    host: str
+    port: int
+    allowed_hosts: Sequence[str]
+    max_sessions: int
+    is_light: Callable[[], bool]
 
 
 class Server:

@@ -52,7 +52,7 @@ class VarianceComponents:
     cases: int = 0
     trials: int = 0
 
-    def of_difference(self, correlation: float = 0.0) -> VarianceComponents:
+    def of_difference(self, correlation: float) -> VarianceComponents:
         """Return the components of the difference between two agents that both have these
         components.
 

@@ -36,7 +36,7 @@ from bioeval_tui.evaluation.engine.interface import RunView
 from bioeval_tui.record.events import MessageCompleted, RunEvent
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.replay import Timeline, Timing, reading_times
+from bioeval_tui.record.replay import Timeline, Timing
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.data.services import AppServices
@@ -92,7 +92,7 @@ async def replay_frames(
     services: AppServices,
     size: tuple[int, int],
     theme: str,
-    timing: Timing = reading_times,
+    timing: Timing,
 ) -> list[Frame]:
     """Return the frames of a recording: one after each message, with a marker for each turn, and
     the score card at the end.

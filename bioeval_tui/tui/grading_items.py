@@ -25,7 +25,7 @@ class BenchmarkItem:
 
     task_id: str
     name: str
-    domain: str = ""
+    domain: str
     task_type: str = ""
     difficulty: str = ""
     source: str = ""

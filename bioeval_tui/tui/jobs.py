@@ -267,7 +267,7 @@ def _is_shipped(job: JobItem) -> bool:
     return job.sample or job.path in plugin_jobs() or real(job.path.parent) == real(sample_jobs())
 
 
-def _job_cells(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
+def _job_cells(job: JobItem, now: datetime, *, exact: bool) -> dict[str, Cell]:
     """Return a job's cells by column name.
 
     `exact` shows when it ran last instead of how long ago.
@@ -316,7 +316,7 @@ def _count(number: int | None) -> Cell:
     return Cell(f"{number:,}")
 
 
-def _facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell]:
+def _facts_line(job: JobItem, now: datetime, *, exact: bool) -> list[Cell]:
     """Return the line above a job's text: its contents, and when it ran last."""
     if job.tasks is None or job.facts is None or job.assertions is None:
         return [_check_cell(job)]

@@ -161,7 +161,7 @@ class ReviewScreen(RefreshedScreen):
     }
     """
 
-    def __init__(self, source: ReviewSource, *, blind: bool = False) -> None:
+    def __init__(self, source: ReviewSource, *, blind: bool) -> None:
         super().__init__()
         self._source = source
         self.blind = blind

@@ -349,7 +349,7 @@ class ReviewForm:
     """The current form: texts as typed, choices by their value."""
 
     kind: Kind
-    score: str = ""
+    score: str
     choice: str = ""
     why: str = ""
 
@@ -419,7 +419,7 @@ class ReviewDialog(FormDialog[ReviewForm]):
     BINDINGS: ClassVar[list[BindingType]] = bindings("review-form")
     DEFAULT_CSS = "ReviewDialog > .dialog--box { max-width: 90; }"
 
-    def __init__(self, kind: Kind, about: str, choice: str = "") -> None:
+    def __init__(self, kind: Kind, about: str, choice: str) -> None:
         super().__init__(f"{HEADINGS[kind]}: {about}")
         self._kind = kind
         self._choice = choice

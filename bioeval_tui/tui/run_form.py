@@ -14,7 +14,6 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import both_or_all, listed, plural
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.peers.offline import HUMAN
-from bioeval_tui.record.condition_names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT, recorded_options
 from bioeval_tui.tui.job_items import JobItem
 from bioeval_tui.tui.shared.editor import job_file
@@ -94,9 +93,7 @@ class RunForm:
     code: str = ""
 
     @classmethod
-    def from_saved(
-        cls, kept: Any, conditions: Mapping[Condition, str] = PUBLISHED_TITLES
-    ) -> RunForm:
+    def from_saved(cls, kept: Any, conditions: Mapping[Condition, str]) -> RunForm:
         """Return the saved form for a job with these conditions; invalid values keep their
         default.
         """

@@ -50,7 +50,7 @@ class SourceView(ScrollView, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("~source")
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None) -> None:
         super().__init__(id=id)
         self._shown: object = None
         self._source = Source("")

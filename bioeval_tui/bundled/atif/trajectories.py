@@ -48,7 +48,7 @@ OURS = "bioeval-tui"
 """The key in `extra` for data without a field in the format."""
 
 
-def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> Iterator[str]:
+def write_runs(runs: Sequence[RunResult], asked: Asked | None) -> Iterator[str]:
     """Yield the trajectories, one a line; a single trajectory becomes an indented document."""
     is_single = sum(len(run.conversations) for run in runs) == 1
     for run in runs:

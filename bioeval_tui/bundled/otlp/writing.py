@@ -37,7 +37,7 @@ _VALUES = {"passed": 1.0, "failed": 0.0}
 Span = dict[str, Any]
 
 
-def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> Iterator[str]:
+def write_runs(runs: Sequence[RunResult], asked: Asked | None) -> Iterator[str]:
     """Yield a line for each conversation."""
     for run in runs:
         for talk in run.conversations:

@@ -220,7 +220,7 @@ def recorded_attempts(
     rule: RetryRule,
     *,
     message: Callable[[], int | None] = lambda: None,
-    counts: Callable[[PeerError], bool] = lambda error: error.peer == "agent",
+    counts: Callable[[PeerError], bool],
     ours: Callable[[PeerError], bool] = lambda error: False,
 ) -> AsyncRetrying:
     """Return the attempts at a request (`retry.attempts`); each failure is an event.

@@ -105,7 +105,7 @@ class Blame:
         )
 
 
-def blame_for_score(faults: Sequence[Fault], judged: Sequence[TaskScored] | None = None) -> Fault:
+def blame_for_score(faults: Sequence[Fault], judged: Sequence[TaskScored] | None) -> Fault:
     """Return who is to blame for a missing score, given the faults: of a judge without a verdict,
     and of each assertion that could not be measured.
 

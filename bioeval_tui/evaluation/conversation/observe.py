@@ -65,7 +65,7 @@ class Observation:
 
     object_context: dict[str, Any] | None
     graph: GraphSnapshot | None
-    error: str | None = None
+    error: str | None
     unseen: bool = False
     digests: Mapping[str, str] = field(default_factory=dict)
     session: str = ""

@@ -138,7 +138,7 @@ class RunPlan:
         known = self.job.facts_known_in(condition)
         return draw_persona_facts(self.job, self.seed, trial, known)
 
-    def greeting(self, trial: int, condition: Condition, facts: Sequence[str] = ()) -> str:
+    def greeting(self, trial: int, condition: Condition, facts: Sequence[str]) -> str:
         """Return the trial's greeting: drawn with the seed, the same for all conditions.
 
         In a condition that tells the `facts` at once, these follow it in a line of their own.

@@ -72,8 +72,8 @@ class Resumption:
 
     earlier: Earlier
     after_seq: int
-    trials: int = 1
-    ended: bool = False
+    trials: int
+    ended: bool
 
     def owes(self, conditions: Sequence[Condition], trials: int) -> bool:
         """Return whether a conversation of that many trials is missing."""

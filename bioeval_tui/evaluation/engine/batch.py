@@ -242,7 +242,7 @@ async def hold_part(
     *,
     stop: asyncio.Event,
     budget: CallBudget,
-    longest_pause_s: float = LONGEST_PAUSE_S,
+    longest_pause_s: float,
 ) -> Part:
     """Hold a unit's conversations of a run that another process records, as `run_batch` would.
 

@@ -116,7 +116,7 @@ def _spec_path(log: Path) -> Path:
     return log.with_suffix(".spec.json")
 
 
-def sample_agent(arguments: Sequence[str] = ()) -> AbstractAsyncContextManager[str]:
+def sample_agent(arguments: Sequence[str]) -> AbstractAsyncContextManager[str]:
     """Run the sample agent in its own process; yields its URL.
 
     Raises:

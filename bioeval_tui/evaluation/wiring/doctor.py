@@ -72,7 +72,7 @@ def model_finding(
     part: str,
     base_url: str,
     key: str | None,
-    wanted: Sequence[str] = (),
+    wanted: Sequence[str],
     *,
     headers: Mapping[str, str] | None = None,
     url_from: str = "its address",

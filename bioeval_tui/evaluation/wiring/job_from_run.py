@@ -53,7 +53,7 @@ _MASKED = (
 )
 
 
-def draft_job(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
+def draft_job(recording: Path, runs_dir: Path, trial: int | None) -> str:
     """Return the commented YAML of a job that holds a failed conversation again.
 
     Args:

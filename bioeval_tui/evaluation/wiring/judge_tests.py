@@ -66,9 +66,9 @@ class JudgeAsked:
     task: int
     score: float
     passed: bool
-    wanted: bool = True
+    wanted: bool
     """False for an item of a rubric that costs points, which a worse conversation may well meet."""
-    is_reverse: bool = False
+    is_reverse: bool
     """Whether the change was undone instead of made: the shift is then from it to the unchanged
     one.
     """
@@ -367,7 +367,7 @@ def _append_tail(view: JudgeView, tail: str) -> JudgeView:
     return replace(view, transcript=tuple(changed))
 
 
-def _asked_at_once(job: EvaluationJob, items: int | None = None) -> EvaluationJob:
+def _asked_at_once(job: EvaluationJob, items: int | None) -> EvaluationJob:
     """Return the job with so many criteria in a request, all if it is None."""
     update: dict[str, Any] = {"items_per_request": items}
     return job.model_copy(update={"scorer": job.scorer.model_copy(update=update)})

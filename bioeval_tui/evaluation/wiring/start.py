@@ -76,9 +76,7 @@ def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
 def run_spec_file(
     path: Path,
     settings: Settings,
-    stopping: Callable[
-        [EngineSpec, Sequence[PreparedRun]], Stopping | None
-    ] = lambda spec, prepared: None,
+    stopping: Callable[[EngineSpec, Sequence[PreparedRun]], Stopping | None],
 ) -> list[events.RunEnded]:
     """The engine process: run the request in the file, then remove the file.
 

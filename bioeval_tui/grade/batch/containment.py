@@ -136,7 +136,7 @@ def end_process(status: int) -> NoReturn:
     os._exit(1)
 
 
-def reap(worker: int = 0) -> int | None:
+def reap(worker: int) -> int | None:
     """Collect children that have ended; return the worker's status if it is one of them."""
     status = None
     with contextlib.suppress(ChildProcessError):

@@ -61,11 +61,11 @@ class BatchResult:
     valid: int
     invalid: int
     not_graded: tuple[dict[str, Any], ...]
-    average_with_zeros: float | None = None
-    names: tuple[str, ...] = ()
-    partial: int = 0
+    average_with_zeros: float | None
+    names: tuple[str, ...]
+    partial: int
     """How many valid submissions were scored on only a part of the rows."""
-    in_doubt: int = 0
+    in_doubt: int
     """How many valid submissions have a score that is in doubt."""
 
 
@@ -83,7 +83,7 @@ class BatchOutput:
         StorageError: the disk is full.
     """
 
-    def __init__(self, folder: Path, listed: SubmissionList, *, resume: bool = False) -> None:
+    def __init__(self, folder: Path, listed: SubmissionList, *, resume: bool) -> None:
         self._listed = listed
         self._names = _file_names(listed.submissions)
         self._places = array("q", [-1]) * len(listed.submissions)

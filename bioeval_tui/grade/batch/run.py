@@ -133,8 +133,8 @@ class GradingProgress:
     """The progress of a batch. `resumed` of the `done` submissions were graded before."""
 
     total: int
-    done: int = 0
-    resumed: int = 0
+    done: int
+    resumed: int
     invalid: int = 0
     not_graded: int = 0
 

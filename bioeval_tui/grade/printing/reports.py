@@ -111,7 +111,7 @@ def _score(value: float | None) -> str:
     return score_text(value)
 
 
-def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
+def report_card(report: TaskReport, problems: Sequence[Problem]) -> None:
     """Print one report: score, medal, place, thresholds, warnings; or why it is invalid."""
     out, extra = plain_console(soft_wrap=True), report.extra
     if report.valid_submission:

@@ -45,9 +45,7 @@ class MissingPackageError(CodeError):
     """A task's own code needs a package, or a version of one, that is not installed."""
 
 
-def load_function(
-    reference: str, folder: Path | None, root: Path | None = None
-) -> Callable[..., Any]:
+def load_function(reference: str, folder: Path | None, root: Path | None) -> Callable[..., Any]:
     """Return the function that `reference` (`module:function`) names.
 
     The module is looked up in the task's `folder` below `root` first, then among installed ones.

@@ -56,8 +56,8 @@ class ModelToolCall:
 
     name: str
     arguments: Any
-    id: str = ""
-    written: str = ""
+    id: str
+    written: str
 
 
 @dataclass(frozen=True, slots=True)

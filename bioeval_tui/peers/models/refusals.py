@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.base.text import (
@@ -115,7 +114,7 @@ def refusal(
     host: str,
     error: openai.APIStatusError,
     key: str | None,
-    job_keys: Mapping[str, str] = MappingProxyType({}),
+    job_keys: Mapping[str, str],
 ) -> PeerError:
     """Convert an error status: `Refused` if the server names an option that can be left out, or
     `QuotaUsedUp`.

@@ -133,9 +133,7 @@ def states_shown(view: JudgeView) -> tuple[str, ...]:
     return tuple(forms)
 
 
-def shorten_list(
-    items: Sequence[dict[str, Any]], limit: int = FOR_JUDGES[0].calls
-) -> list[dict[str, Any]]:
+def shorten_list(items: Sequence[dict[str, Any]], limit: int) -> list[dict[str, Any]]:
     """Return the items within `limit` characters; items in the middle are replaced by their
     number.
     """

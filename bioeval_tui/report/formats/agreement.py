@@ -45,7 +45,7 @@ COLUMNS = (
 
 
 def print_agreement(
-    report: AgreementReport, console: Console, corrected: Sequence[Correction] = ()
+    report: AgreementReport, console: Console, corrected: Sequence[Correction]
 ) -> None:
     """Print a row for each judge and each two people, then where they differ most."""
     tasks, people = plural(len(report.items), "task"), plural(len(report.reviewers), "reviewer")
@@ -294,9 +294,7 @@ def change_dict(change: AgreementChange | None) -> PrintedChange | None:
     }
 
 
-def agreement_dict(
-    report: AgreementReport, corrected: Sequence[Correction] = ()
-) -> PrintedAgreement:
+def agreement_dict(report: AgreementReport, corrected: Sequence[Correction]) -> PrintedAgreement:
     """Return everything: each pair with every disagreement, and every task with all scores."""
     return {
         "format": "bioeval-tui agreement",

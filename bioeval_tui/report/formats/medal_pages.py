@@ -233,7 +233,7 @@ class PrintedNotGraded(TypedDict):
 
 
 def medals_dicts(
-    reports: Sequence[TaskReport], not_graded: Sequence[NotGraded] = ()
+    reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]
 ) -> list[dict[str, Any] | PrintedNotGraded]:
     """Return the reports as published, then the submissions that were not graded.
 

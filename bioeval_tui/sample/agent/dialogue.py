@@ -221,7 +221,7 @@ class Answer:
     """The agent's answer, and the events before it."""
 
     content: str
-    events: Sequence[Mapping[str, Any]] = ()
+    events: Sequence[Mapping[str, Any]]
 
 
 class ChatDialogue:
@@ -234,7 +234,7 @@ class ChatDialogue:
         records: Records,
         clock: Callable[[], datetime],
         *,
-        guesses: bool = False,
+        guesses: bool,
     ) -> None:
         self.user = user
         self._guesses = guesses
@@ -363,7 +363,7 @@ class ChatSession:
     user: str
     chatbot: str
     dialogue: ChatDialogue
-    chaos: Chaos | None = None
+    chaos: Chaos | None
     history: list[dict[str, str]] = field(default_factory=list)
     latencies: list[dict[str, float | int | bool | None]] = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -400,9 +400,9 @@ class ChatSessions:
         self,
         records: Records,
         clock: Callable[[], datetime],
-        chaos_seed: int | None = None,
+        chaos_seed: int | None,
         *,
-        guesses: bool = False,
+        guesses: bool,
     ) -> None:
         self._guesses = guesses
         self.records = records

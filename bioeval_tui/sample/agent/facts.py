@@ -20,9 +20,9 @@ class Drug:
     name: str
     group: str
     summary: str
-    targets: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    source: str = ""
+    targets: tuple[str, ...]
+    aliases: tuple[str, ...]
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Variant:
     protein: str
     classification: str
     condition: str
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[str, ...]
     source: str = "ClinVar"
 
 
@@ -70,10 +70,10 @@ class Patient:
 class Knowledge:
     """The knowledge that answers are based on."""
 
-    drugs: tuple[Drug, ...] = ()
-    interactions: tuple[Interaction, ...] = ()
-    variants: tuple[Variant, ...] = ()
-    patients: tuple[Patient, ...] = ()
+    drugs: tuple[Drug, ...]
+    interactions: tuple[Interaction, ...]
+    variants: tuple[Variant, ...]
+    patients: tuple[Patient, ...]
 
     def drug(self, name: str) -> Drug | None:
         """Return the drug of that name."""

@@ -158,11 +158,11 @@ class SampleAgentService:
         self,
         records: Records,
         *,
-        chaos_seed: int | None = None,
-        guesses: bool = False,
-        tokens_per_second: float = TOKENS_PER_SECOND,
-        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
-        graph_id: str = "",
+        chaos_seed: int | None,
+        guesses: bool,
+        tokens_per_second: float,
+        clock: Callable[[], datetime],
+        graph_id: str,
     ) -> None:
         self._graph_id = graph_id
         self._records = records

@@ -108,7 +108,7 @@ class DialogueTurn:
     knowledge: Knowledge
     records: Records
     clock: Callable[[], datetime]
-    guesses: bool = False
+    guesses: bool
     """Whether it fills in what the user does not say: UTC, an age, a variant, that drugs go
     together.
     """

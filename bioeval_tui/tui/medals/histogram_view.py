@@ -64,7 +64,7 @@ class Histogram:
     marks: Mapping[str, float]
     scale: Scale
     bins: int
-    own: float | None = None
+    own: float | None
 
     @property
     def below(self) -> int:

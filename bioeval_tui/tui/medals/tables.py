@@ -461,7 +461,7 @@ def _rank_words(standing: AgentStanding) -> str:
     return rank_words(standing.rank).removeprefix("rank ")
 
 
-def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str, Cell]:
+def group_cells(group: Group, standing: AgentStanding | None) -> dict[str, Cell]:
     """Return a group's cells by the names of the columns; `standing` is the agent's, once it is
     known.
     """

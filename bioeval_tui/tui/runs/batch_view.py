@@ -460,7 +460,7 @@ def condition_name(glances: Iterable[Glance], condition: Condition) -> str:
     return published_title(condition)
 
 
-def run_name(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
+def run_name(glance: Glance, room: int, beside: Iterable[Glance]) -> str:
     """Return job and model (of a single job, only the model), each cut where both do not fit, but
     not like those `beside`.
     """

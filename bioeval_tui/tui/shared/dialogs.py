@@ -326,9 +326,7 @@ class FormField(OneLine):
     Up and down belong to the dialog.
     """
 
-    def __init__(
-        self, enter: str, value: str, placeholder: str = "", *, id: str, between: str = " "
-    ) -> None:
+    def __init__(self, enter: str, value: str, placeholder: str, *, id: str, between: str) -> None:
         """`between` joins pasted lines."""
         super().__init__(value, placeholder=placeholder, id=id, compact=True)
         self.between = between

@@ -34,10 +34,10 @@ class Hint(NamedTuple):
     words: str
     action: str
     everywhere: bool
-    place: int = 0
-    tooltip: str = ""
-    node: DOMNode | None = None
-    moves: bool = False
+    place: int
+    tooltip: str
+    node: DOMNode | None
+    moves: bool
     """Whether it only moves within the focused widget, as in every program."""
 
 

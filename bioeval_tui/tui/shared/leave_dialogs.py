@@ -51,7 +51,7 @@ class QuitScreen(Dialog[bool]):
     HEADING: ClassVar[str] = "A run is in progress"
     BINDINGS: ClassVar[list[BindingType]] = bindings("quit")
 
-    def __init__(self, run_ids: Sequence[str], drafts: Sequence[str] = ()) -> None:
+    def __init__(self, run_ids: Sequence[str], drafts: Sequence[str]) -> None:
         super().__init__()
         self._run_ids = run_ids
         self._drafts = drafts

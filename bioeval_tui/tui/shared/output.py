@@ -170,7 +170,7 @@ def strip_hosts(svg: str) -> str:
     return _FONT.sub(_MONOSPACE, _COMMENT.sub("", _FONT_FACE.sub("", svg)))
 
 
-def write_picture(svg: str, path: Path, caption: str = "") -> Path:
+def write_picture(svg: str, path: Path, caption: str) -> Path:
     """Write a picture that only its owner may read, under an unused name, and its caption as text
     beside it; return the path.
 
