@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, assert_never
 
 from bioeval_tui.base.errors import BioevalError, ExpressionError, InvalidQueryError, QueryError
 from bioeval_tui.base.text import clean_line, compact_json, plural, shorten
@@ -272,7 +272,9 @@ def holds_on_nothing(assertion: Assertion) -> bool:
         return bool(check_expression(assertion.expression, _NOTHING).passed)
     if isinstance(assertion, ToolCallsAssertion):
         return bool(check_tool_calls(assertion.tool_calls, _NOTHING).passed)
-    return False
+    if isinstance(assertion, MedalAssertion):
+        return False
+    assert_never(assertion)
 
 
 _NOTHING = AssertionView(

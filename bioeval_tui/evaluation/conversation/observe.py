@@ -21,6 +21,7 @@ from bioeval_tui.base.text import (
     plural,
     shorten,
 )
+from bioeval_tui.evaluation.assertions import holds_on_nothing
 from bioeval_tui.evaluation.conversation.attempts import recorded_attempts
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunLimits
 from bioeval_tui.jobs.models import (
@@ -229,7 +230,7 @@ class Observer:
                 if result.passed:
                     held[index] = assertion
         self._held = frozenset(held)
-        return [one.title for one in held.values() if not self._parts.holds_on_nothing(one)]
+        return [one.title for one in held.values() if not holds_on_nothing(one)]
 
     async def _observe_timed(
         self, budget_s: float, turn: int, *, persistently: bool = False

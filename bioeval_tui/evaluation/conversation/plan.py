@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -36,12 +36,6 @@ from bioeval_tui.record.persona_facts import PersonaFacts
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
-FindFacts = Callable[[EvaluatorView, str, Collection[int]], Sequence[int]]
-"""(what was said before, message, numbers already disclosed) -> numbers of the facts that it
-discloses.
-"""
-AskedFor = Callable[[str, str], bool | None]
-"""(the agent's last message, a fact) -> whether the agent had asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,28 +181,12 @@ class Parts:
     records: PatientRecords | None = None
     """The FHIR server of the job's setups and assertions."""
     guard: Guard | None = None
-    brings_up_nothing: Callable[[EvaluatorView], bool] = lambda view: False
-    """Returns whether a finished conversation is about none of its tasks."""
-    keeps_saying_goodbye: Callable[[EvaluatorView, str], bool] = lambda view, message: False
-    """Returns whether a message only repeats a goodbye, in other words than the sign-off, so that
-    it ends the conversation.
-    """
     placebo: Callable[[EvaluationJob, int], tuple[str, ...]] = lambda job, trial: ()
     """Returns what the placebo's user tells in a trial in the place of each fact."""
-    find_facts: FindFacts = lambda view, message, already: ()
-    unread: Callable[[EvaluatorView], Iterable[tuple[str, str]]] = lambda view: ()
-    """Returns what of a finished conversation is in a language that cannot be read, as codes and
-    messages of warnings.
-    """
-    asked_for: AskedFor = lambda message, fact: "?" in message
-    asked_for_just: AskedFor = lambda message, fact: "?" in message
-    """Returns whether a message asked for this fact, and not for anything that may lead to it."""
     files_before: Callable[[], Awaitable[dict[str, str]]] | None = None
     """Returns the state of the files that medal assertions name, by path; None if there are no such
     assertions.
     """
-    holds_on_nothing: Callable[[Assertion], bool] = lambda assertion: False
-    """Returns whether an assertion is an invariant: one that also passes on an empty state."""
     exams: Path | None = None
     """The folder with what judges gave in their exams; None remembers nothing."""
     slot: Callable[[], AbstractAsyncContextManager[object]] = nullcontext

@@ -29,13 +29,16 @@ from bioeval_tui.evaluation.conversation.attempts import (
 from bioeval_tui.evaluation.conversation.blame import Blame, BlamedEnding
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
-from bioeval_tui.evaluation.conversation.plan import (
-    AskedFor,
-    ConversationEmitter,
-    Parts,
-    RunPlan,
-)
+from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.standstill import MOST_OF_A_LATENCY
+from bioeval_tui.guards import (
+    asks_for,
+    asks_for_just,
+    brings_up_nothing,
+    keeps_saying_goodbye,
+    newly_disclosed_facts,
+    unread,
+)
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers import traces
 from bioeval_tui.peers.goodbyes import agent_hung_up, without_signoff
@@ -78,9 +81,8 @@ class _Spoken(NamedTuple):
 class LateFacts:
     """The facts that a persona tells only once the agent has asked for them twice."""
 
-    def __init__(self, transcript: SpokenTranscript, asked_for: AskedFor) -> None:
+    def __init__(self, transcript: SpokenTranscript) -> None:
         self._transcript = transcript
-        self._asked_for = asked_for
         drawn = transcript.persona_facts
         self._asked = dict.fromkeys(drawn.told_late if drawn else (), 0)
         """How often each was asked for, by its number."""
@@ -93,7 +95,7 @@ class LateFacts:
         messages = self._transcript.messages
         for message in messages[self._heard :]:
             for number in self._asked if message.role == "assistant" else ():
-                asked = self._asked_for(message.content, self._transcript.told_facts[number - 1])
+                asked = asks_for_just(message.content, self._transcript.told_facts[number - 1])
                 # In a language that is not read, any message may have asked.
                 self._asked[number] += asked is not False
         self._heard = len(messages)
@@ -138,7 +140,7 @@ class Dialogue:
         self.turn = 0
         self.answered_turn = 0
         self._job_for_guards = plan.job.model_copy(update={"facts": transcript.told_facts})
-        self._late = LateFacts(transcript, parts.asked_for_just)
+        self._late = LateFacts(transcript)
         self._placebo: tuple[str, ...] = ()
         if plan.job.condition(transcript.condition).is_placebo:
             self._placebo = parts.placebo(plan.job, transcript.trial)
@@ -201,7 +203,8 @@ class Dialogue:
             return BlamedEnding(reason="evaluator_failed", fault="evaluator", detail=str(error))
         finally:
             await self._end_observing()
-            for code, message in self.parts.unread(self._guards_view()):
+            guarded = self.plan.job.evaluator.kind == "llm"
+            for code, message in unread(self._guards_view(), guarded=guarded):
                 self.emitter.emit(events.Warned, code=code, message=message)
 
     def _unless_nothing_was_asked(self, ending: BlamedEnding) -> BlamedEnding:
@@ -212,7 +215,9 @@ class Dialogue:
         had_turns = ending.reason == "signed_off" or (
             ending.reason == "max_turns" and said >= ENOUGH
         )
-        if not had_turns or not self.parts.brings_up_nothing(self._guards_view()):
+        if not had_turns or self.parts.guard is None:
+            return ending
+        if not brings_up_nothing(self._guards_view()):
             return ending
         # Else an agent that does badly would be left out if it hangs up on a user who is polite.
         if agent_hung_up(self.transcript.messages, self.plan.job.evaluator.signoff):
@@ -273,7 +278,13 @@ class Dialogue:
             self._unused(spoken)
             raise
         content = spoken.utterance.content
-        over = self.parts.keeps_saying_goodbye(self._guards_view(), content)
+        job = self.plan.job
+        # As published, only the sign-off ends a conversation.
+        over = (
+            job.evaluator.kind == "llm"
+            and job.compat != "embabel"
+            and keeps_saying_goodbye(self._guards_view(), content)
+        )
         return self._user_message(content, spoken=spoken, over=over)
 
     async def _evaluator_speaks(self) -> _Spoken:
@@ -511,12 +522,11 @@ class Dialogue:
             known, named = spoken.told, spoken.utterance.facts
             disclosed |= {known[number - 1] for number in named if 1 <= number <= len(known)}
         if spoken is None or not spoken.utterance.no_other_facts:
-            disclosed |= set(self.parts.find_facts(self._guards_view(), content, already))
+            disclosed |= set(newly_disclosed_facts(self._guards_view(), content, already))
         asked_by = self.transcript.last_agent_message
         return [
-            (number, self.parts.asked_for(asked_by, facts[number - 1]))
+            (number, asks_for(asked_by, facts[number - 1]))
             for number in sorted(disclosed - already)
-            if 1 <= number <= len(facts)
         ]
 
     def _message_starts(

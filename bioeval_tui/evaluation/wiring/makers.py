@@ -16,10 +16,10 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import host_of
 from bioeval_tui.base.proxies import is_loopback, proxy_phrases
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
+from bioeval_tui.evaluation.assertions import Checker
 from bioeval_tui.evaluation.conversation import exam
 from bioeval_tui.evaluation.conversation.control import Control
-from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.conversation.plan import Guard, Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.wiring import endpoints, records
 from bioeval_tui.evaluation.wiring.participants import Participants
 from bioeval_tui.evaluation.wiring.placebo import (
@@ -28,15 +28,7 @@ from bioeval_tui.evaluation.wiring.placebo import (
     yoked_plugin,
     yoked_script,
 )
-from bioeval_tui.guards import (
-    asks_for,
-    asks_for_just,
-    brings_up_nothing,
-    check as check_message,
-    keeps_saying_goodbye,
-    newly_disclosed_facts,
-    unread,
-)
+from bioeval_tui.guards import check as check_message
 from bioeval_tui.jobs.models import (
     EvaluationJob,
     EvaluatorConfig,
@@ -141,32 +133,21 @@ class Makers(Participants):
             records=server,
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
-            **self._guards(),
+            guard=self._guard(),
             placebo=self.placebo_texts,
-            find_facts=newly_disclosed_facts,
-            unread=partial(unread, guarded=self.job.evaluator.kind == "llm"),
-            asked_for=asks_for,
-            asked_for_just=asks_for_just,
             **medals,
-            holds_on_nothing=holds_on_nothing,
             exams=self.settings.data_dir / exam.FOLDER,
         )
 
-    def _guards(self) -> dict[str, Any]:
-        """Return the parts that check a model's messages; none if a person, script or plug-in plays
-        the user.
+    def _guard(self) -> Guard | None:
+        """Return what checks a model's messages; None if a person, script or plug-in plays the
+        user.
         """
         evaluator = self.job.evaluator
-        if evaluator.kind != "llm":
-            return {}
-        guards: dict[str, Any] = {}
-        if self.job.compat != "embabel":  # as published, only the sign-off ends a conversation
-            guards["keeps_saying_goodbye"] = keeps_saying_goodbye
-        if evaluator.guards == "off":
-            return guards
+        if evaluator.kind != "llm" or evaluator.guards == "off":
+            return None
         prompt = complete_prompt(find_prompt(evaluator.prompt, self.job_dir))
-        guard = partial(check_message, prompt=prompt)
-        return {**guards, "guard": guard, "brings_up_nothing": brings_up_nothing}
+        return partial(check_message, prompt=prompt)
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""
@@ -317,7 +298,7 @@ class Makers(Participants):
         if not held.is_placebo:
             return evaluator
         told = job.model_copy(update={"facts": facts})
-        return yoked_plugin(evaluator, told, self._placebo(job, trial), newly_disclosed_facts)
+        return yoked_plugin(evaluator, told, self._placebo(job, trial))
 
     def _placebo(self, job: EvaluationJob, trial: int) -> Placebo:
         return draw_placebo(job, self._seed(job), trial)

@@ -4,14 +4,14 @@ tells, and who plays it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.yaml_positions import Path as FieldPath, show_path
-from bioeval_tui.guards import find_shared_word, job_language, unrelated
+from bioeval_tui.guards import find_shared_word, job_language, newly_disclosed_facts, unrelated
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.languages.segments import word_count
@@ -26,8 +26,6 @@ from bioeval_tui.peers.placebo import (
 )
 from bioeval_tui.peers.seams import Evaluator, EvaluatorView, Utterance
 from bioeval_tui.record.condition_names import PLACEBO_NAME, PUBLISHED_NAMES, Condition
-
-FindFacts = Callable[[EvaluatorView, str, Sequence[int]], Sequence[int]]
 
 _TEXTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("tasks", ("task", "acceptanceCriteria", "withheldCriteria")),
@@ -210,16 +208,14 @@ def yoked_script(script: Evaluator, job: EvaluationJob, placebo: Placebo) -> Eva
     return YokedEvaluator(script, job.facts, PLACEBO_NAME, placebo, tells)
 
 
-def yoked_plugin(
-    plugin: Evaluator, job: EvaluationJob, placebo: Placebo, find_facts: FindFacts
-) -> Evaluator:
+def yoked_plugin(plugin: Evaluator, job: EvaluationJob, placebo: Placebo) -> Evaluator:
     """Return the placebo's user where a plug-in speaks, which is given the facts."""
 
     def tells(view: EvaluatorView, said: Utterance) -> bool:
         if said.facts or said.no_other_facts:
             return bool(said.facts)
         known = EvaluatorView(job, view.condition, view.trial, (), view.transcript)
-        return bool(find_facts(known, said.content, ()))
+        return bool(newly_disclosed_facts(known, said.content, ()))
 
     condition: Condition = job.condition_with_facts or PUBLISHED_NAMES[1]
     return YokedEvaluator(plugin, job.facts, condition, placebo, tells)

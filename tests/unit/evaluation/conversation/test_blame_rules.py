@@ -521,9 +521,9 @@ async def test_a_user_who_had_turns_and_brought_up_nothing_failed(
 ) -> None:
     stage = Stage(
         job(maxTurns=most),
-        evaluators={"withheld": FakeEvaluator(["more"] * said)},
+        evaluators={"withheld": FakeEvaluator(["more" if nothing else "a reminder"] * said)},
         agents={"withheld": FakeAgent()},
-        parts={"brings_up_nothing": lambda _: nothing},
+        parts={"guard": lambda view, message: []},
     )
     talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
     assert talk is not None
@@ -551,7 +551,7 @@ async def test_a_user_on_whom_the_agent_hung_up_did_not_fail(
         described,
         evaluators={condition: FakeEvaluator(lines)},
         agents={condition: FakeAgent([*says])},
-        parts={"brings_up_nothing": lambda _: True},
+        parts={"guard": lambda view, message: []},
     )
     talk = (await stage.run(conditions=(condition,))).conversation(condition)
     assert talk is not None

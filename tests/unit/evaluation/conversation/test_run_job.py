@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from bioeval_tui.base.errors import NotMeasuredError
-from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
+from bioeval_tui.evaluation.assertions import Checker
 from bioeval_tui.evaluation.conversation import run_job, turns
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.plan import RunLimits
@@ -124,7 +124,7 @@ async def test_a_user_of_three_messages_could_have_brought_up_a_task(
     most: int, reason: str, fault: Fault
 ) -> None:
     rambles = {"withheld": FakeEvaluator(["more"] * 50)}
-    parts = {"brings_up_nothing": lambda view: True}
+    parts = {"guard": lambda view, message: []}
     state = await Stage(job(maxTurns=most), evaluators=rambles, parts=parts).run(
         conditions=("withheld",)
     )
@@ -684,10 +684,12 @@ async def test_a_message_that_a_guard_marks_is_sent_and_scored() -> None:
             [Violation("invention", "makes up “7”", "say no number", "mark")] if "7" in text else []
         )
 
-    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["At 7"])}, parts={"guard": guard})
+    stage = Stage(
+        job(), evaluators={"withheld": FakeEvaluator(["A reminder at 7"])}, parts={"guard": guard}
+    )
     talk = (await stage.run()).conversation("withheld")
     assert talk is not None
-    assert stage.agents["withheld"].received == ["Hello", "At 7"]
+    assert stage.agents["withheld"].received == ["Hello", "A reminder at 7"]
     assert [(event.effect, event.outcome, event.message) for event in talk.violations] == [
         ("mark", "marked", 3)
     ]
@@ -888,13 +890,13 @@ async def test_conversations_that_share_a_graph_are_never_clean() -> None:
 async def test_an_assertion_that_holds_at_the_start_is_not_clean_unless_it_is_an_invariant() -> (
     None
 ):
-    state = await Stage(job(assertions=[ASSERTION])).run()
+    beforehand = {**ASSERTION, "expression": "objectContext.resources.isNotEmpty()"}
+    state = await Stage(job(assertions=[beforehand])).run()
     assert not state.clean
     assert "no: an assertion passes before the greeting: " in str(result_of(state).answer.lines), (
         "the reason is the recorded one"
     )
-    invariant = {"holds_on_nothing": lambda assertion: True}
-    assert (await Stage(job(assertions=[ASSERTION]), parts=invariant).run()).clean
+    assert (await Stage(job(assertions=[{**ASSERTION, "invariant": True}])).run()).clean
 
 
 async def test_an_assertion_says_whether_it_held_from_the_start() -> None:
@@ -903,9 +905,7 @@ async def test_an_assertion_says_whether_it_held_from_the_start() -> None:
         {"name": "only later", "expression": "evaluation.transcript.size > 2"},
         {"name": "no more", "expression": "evaluation.transcript.isEmpty()", "invariant": True},
     ]
-    stage = Stage(
-        job(assertions=kinds), parts={"check": Checker(None), "holds_on_nothing": holds_on_nothing}
-    )
+    stage = Stage(job(assertions=kinds), parts={"check": Checker(None)})
     state = await stage.run()
     talk = state.conversation("withheld")
     assert talk is not None
@@ -951,13 +951,9 @@ async def test_seeds_are_applied_after_the_session_starts_and_are_not_in_the_tra
 
 
 async def test_disclosed_facts_are_recorded_once_with_whether_the_agent_asked() -> None:
-    def find(view: object, message: str, already: object) -> list[int]:
-        return [1] if "Sydney" in message else []
-
     evaluators = {"supplied": FakeEvaluator(["Sydney", "Sydney, as I said"])}
     agents = {"supplied": FakeAgent(["Hi. Where do you live?"])}
-    parts = {"find_facts": find, "asked_for": lambda message, fact: "?" in message}
-    stage = Stage(job(), agents=agents, evaluators=evaluators, parts=parts)
+    stage = Stage(job(), agents=agents, evaluators=evaluators)
     await stage.run()
     assert [(e.fact, e.turn, e.asked) for e in stage.sink.of("fact_disclosed")] == [(1, 2, True)]
 
