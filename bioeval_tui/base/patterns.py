@@ -35,14 +35,14 @@ class PatternMatch:
     """Whether the text ended in the middle of a match."""
 
 
-def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> PatternMatch | None:
+def search(pattern: str, text: str) -> PatternMatch | None:
     """Return the first match of `pattern` in `text`, ignoring case; None without a match.
 
     Raises `InputError` when the pattern cannot be read and `NotMeasuredError` when the search takes
-    longer than `limit_s` seconds.
+    longer than `SEARCH_LIMIT_S` seconds.
     """
-    with _bounded(pattern, limit_s):
-        match = _compiled(pattern).search(text, timeout=limit_s)
+    with _bounded(pattern):
+        match = _compiled(pattern).search(text, timeout=SEARCH_LIMIT_S)
     if match:
         return PatternMatch(match.start(), match.end())
     return None
@@ -54,7 +54,7 @@ def find_all(pattern: str, text: str, *, partial: bool = False) -> list[PatternM
 
     Raises as `search` does; the time limit applies to all of them together.
     """
-    with _bounded(pattern, SEARCH_LIMIT_S):
+    with _bounded(pattern):
         matches = _compiled(pattern).finditer(text, partial=partial, timeout=SEARCH_LIMIT_S)
         return [PatternMatch(match.start(), match.end(), match.partial) for match in matches]
 
@@ -64,13 +64,13 @@ class TooMuchTextError(NotMeasuredError):
 
 
 @contextmanager
-def _bounded(pattern: str, limit_s: float) -> Iterator[None]:
+def _bounded(pattern: str) -> Iterator[None]:
     try:
         yield
     except TimeoutError:
         raise TooMuchTextError(
-            f"the pattern {_shown(pattern)} took longer than {limit_s:g} s on a message; write it"
-            " with fewer nested repeats"
+            f"the pattern {_shown(pattern)} took longer than {SEARCH_LIMIT_S:g} s on a message;"
+            " write it with fewer nested repeats"
         ) from None
     except MemoryError:
         raise TooMuchTextError(

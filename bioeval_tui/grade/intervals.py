@@ -23,7 +23,7 @@ from bioeval_tui.grade.grade import TaskGrading, grading_of
 from bioeval_tui.grade.leaderboard import Leaderboard
 from bioeval_tui.grade.resampling import CannotResampleError, Draws
 from bioeval_tui.grade.rivals import load_rivals
-from bioeval_tui.grade.score_numbers import rows_words
+from bioeval_tui.grade.score_numbers import SCORE_DECIMALS, rows_words
 from bioeval_tui.grade.scorers import CodeScorer
 from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.grade.uncertainty import Uncertainty
@@ -79,8 +79,8 @@ def _drawn_uncertainty(drawn: Draws, board: Leaderboard) -> Uncertainty:
     places = [board.rank(end).position for end in (low, high)]
     best, worst = places if board.is_lower_better else reversed(places)
     return Uncertainty(
-        low=round(low, 5),
-        high=round(high, 5),
+        low=round(low, SCORE_DECIMALS),
+        high=round(high, SCORE_DECIMALS),
         place_best=best,
         place_worst=worst,
         rows=drawn.rows,

@@ -10,8 +10,11 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+SCORE_DECIMALS = 5
+"""A score has so many, as published."""
 
-def to_score(value: Any, decimals: int = 5) -> float:
+
+def to_score(value: Any) -> float:
     """Return a grader's result as a score with five decimals.
 
     A Python float rounds correctly (half-even on its exact value), a numpy number by numpy's rule,
@@ -25,11 +28,11 @@ def to_score(value: Any, decimals: int = 5) -> float:
     if isinstance(value, np.ndarray) and value.size == 1:
         value = value.reshape(-1)[0]
     if isinstance(value, np.generic) and isinstance(value, (np.floating, np.integer, np.bool_)):
-        return numpy_round(float(value), decimals)
+        return numpy_round(float(value), SCORE_DECIMALS)
     if isinstance(value, (bool, Integral)):
         return float(value)
     if isinstance(value, Real):
-        return round(float(value), decimals)
+        return round(float(value), SCORE_DECIMALS)
     raise TypeError(f"the grader returned {type(value).__name__} where a number was expected")
 
 

@@ -28,7 +28,12 @@ from bioeval_tui.grade.report_fields import (
     yes_or_no,
     yes_or_none,
 )
-from bioeval_tui.grade.score_numbers import exact_percentile, rows_words, score_that_reaches
+from bioeval_tui.grade.score_numbers import (
+    SCORE_DECIMALS,
+    exact_percentile,
+    rows_words,
+    score_that_reaches,
+)
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT, extract_agent_from_submission_path
 from bioeval_tui.grade.uncertainty import Uncertainty
 
@@ -236,7 +241,7 @@ class TaskReport:
         beyond = abs(self.score - self.medal_scores["gold"])
         if not self.gold_medal or not math.isfinite(beyond):
             return ""
-        if round(beyond, 5):
+        if round(beyond, SCORE_DECIMALS):
             return f"{score_text(beyond)} better than gold needs"
         return "just what gold needs"
 
