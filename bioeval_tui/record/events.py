@@ -33,7 +33,7 @@ from bioeval_tui.record.cases import (
 )
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
-from bioeval_tui.record.participants import Fault as Fault, Peer, Role
+from bioeval_tui.record.participants import SAMPLE_AGENT, Fault as Fault, Peer, Role
 from bioeval_tui.record.persona_facts import PersonaFacts
 from bioeval_tui.record.run_options import Kind, Option, kinds, tupled
 from bioeval_tui.statistics.means import reaches
@@ -298,6 +298,12 @@ class RunStarted(EventBase):
         if self._target.get("protocol", "rest") == "rest":
             return clean_line(str(self._target.get("chatbot") or ""), LONGEST_CHATBOT)
         return ""
+
+    @property
+    def had_sample_agent(self) -> bool:
+        """Whether the run started the sample agent."""
+        # Recordings of version 1 have only the agent's name.
+        return bool(self.options.get("sample_agent", self.agent == SAMPLE_AGENT))
 
     @property
     def judge_prompt(self) -> str:

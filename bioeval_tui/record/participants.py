@@ -16,6 +16,8 @@ Peer = Literal["agent", "evaluator", "judge", "graph", "fhir", "knowledge"]
 Role = Literal["user", "assistant"]
 SPEAKERS: dict[Role, str] = {"user": "user", "assistant": "agent"}
 """What readers call the two speakers, whatever a job calls its user."""
+SAMPLE_AGENT = "sample agent"
+"""What recordings call the agent that comes with this program."""
 Fault = Literal["agent", "evaluator", "judge", "infrastructure", "unclear", "program", "none"]
 """`infrastructure`: a model's provider, the graph, the FHIR server, or this machine.
 

@@ -22,12 +22,12 @@ from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tally import Tally
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.uncertainty import NOT_ASKED
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.cases import job_part
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
 from bioeval_tui.record.run_options import flags_to_repeat, sample_of, tupled
-from bioeval_tui.record.score import contributions, mean_of
 from bioeval_tui.report import findings as of, rows, sentences
 from bioeval_tui.report.agents import entries_of, first_agents, means_on_shared_tasks, ranks_basis
 from bioeval_tui.report.answer_labels import LABELS, NEXT
@@ -538,7 +538,7 @@ def _broken_by_agent(run: RecordedRun) -> of.AgentBroke | None:
     taken: list[of.SideScore] = []
     if run.started.trials == 1:
         lost = (
-            (talk, -contributions(talk.parts, talk.penalty)["penalty"])
+            (talk, -composite.contributions(talk.parts, talk.penalty)["penalty"])
             for talk in run.conversations
             if talk.is_scored
         )
@@ -889,8 +889,6 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
     return tuple(steps[:MOST_STEPS])
 
 
-_ITS_OWN_AGENT = ("agent_function", "sample_agent", "local_model")
-"""The options of a run whose agent `bioeval-tui run` does not start."""
 _MAY_TAKE_TRIALS = (of.TooFewForEffect, of.NothingToGain, of.OneCondition)
 
 
@@ -899,7 +897,8 @@ def _job_again(run: RecordedRun, **other: Any) -> str:
     options; one that is None is left out. Empty if only what held it can start the agent.
     """
     started = run.started
-    if any(started.options.get(name) for name in _ITS_OWN_AGENT):
+    own_agent = started.options.get("agent_function") or started.options.get("local_model")
+    if own_agent or started.had_sample_agent:
         return ""
     asked = _asked_again(run) | other
     words = [started.job_path or started.job_name]
@@ -1055,7 +1054,9 @@ def _scores_by_condition(summary: Summary) -> tuple[of.SideScore, ...]:
 
 def _overall(summary: Summary) -> float | None:
     counting = scored_conditions(summary.runs)
-    return mean_of(each.score.mean for each in summary.conditions if each.condition in counting)
+    return composite.mean_of(
+        each.score.mean for each in summary.conditions if each.condition in counting
+    )
 
 
 # Parts of findings

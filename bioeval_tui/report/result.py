@@ -73,7 +73,6 @@ from bioeval_tui.report.rows import counted_shared
 from bioeval_tui.report.run import ConversationResult, RecordedRun
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
 from bioeval_tui.report.summary import Summary, summarise_runs
-from bioeval_tui.sample.paths import SAMPLE_AGENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,7 +558,7 @@ class RunResult(RecordedRun):
             if not verdict.error
         ):
             return None
-        agent = "" if self.started.agent == SAMPLE_AGENT else self.state.agent_model or ""
+        agent = "" if self.started.had_sample_agent else self.state.agent_model or ""
         notes = [family_note(judge, agent, self.state.user_model) for judge in self.state.judges]
         if note := next(filter(None, notes), ""):
             return of.JudgeOfFamily(note)

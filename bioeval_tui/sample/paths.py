@@ -10,8 +10,6 @@ import bioeval_tui
 
 DEMO_JOB = "medication_reminder.yml"
 LOCAL_MODEL_JOB = "missed_dose.yml"
-SAMPLE_AGENT = "sample agent"
-"""What recordings call it."""
 GUESSING = "guessing"
 """The model with which the sample agent guesses what the user does not say, as all do with `agent
 --guess`.

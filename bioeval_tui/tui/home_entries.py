@@ -17,6 +17,7 @@ from bioeval_tui.base.text import clean_line, home_relative, plural, shorten
 from bioeval_tui.base.units import ago, number
 from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.record.condition_names import PLACEBO_NAME, published_title
+from bioeval_tui.record.participants import SAMPLE_AGENT
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.next_steps import (
     CompareNext,
@@ -26,7 +27,6 @@ from bioeval_tui.report.next_steps import (
     WatchNext,
     next_step,
 )
-from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
 from bioeval_tui.tui.runs.runs_view import run_status
 from bioeval_tui.tui.shared.cells import (

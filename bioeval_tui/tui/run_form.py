@@ -291,7 +291,7 @@ def _run_form(run: RunResult) -> tuple[Path, RunForm]:
     # What the job says itself is left out: an answer in the form would hide what it says later.
     if before.agent_url and before.agent_url != _part_value(job, "target", "url"):
         form = replace(form, agent="url", url=before.agent_url)
-    if before.sample_agent:
+    if started.had_sample_agent:
         form = replace(form, agent="sample")
     if started.model and started.model != _part_value(job, "target", "model"):
         form = replace(form, models=started.model)

@@ -23,7 +23,7 @@ import yaml
 from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean, clean_line, shorten
-from bioeval_tui.evaluation.wiring.participants import given_models, had_sample_agent
+from bioeval_tui.evaluation.wiring.participants import given_models
 from bioeval_tui.guards import Known, asks_for, disclosed_facts
 from bioeval_tui.jobs.loading import LEFT_OUT, job_snapshot, recorded_job
 from bioeval_tui.jobs.models import RUBRIC_PROMPT, EvaluationJob, Persona, PersonaFactsConfig
@@ -194,7 +194,7 @@ def _resolved_job(job: EvaluationJob, started: RunStarted, trial: int) -> Evalua
     model's seeds of a trial.
     """
     known = started.options
-    starts_agent = had_sample_agent(started) or known.get("local_model")
+    starts_agent = started.had_sample_agent or known.get("local_model")
     judges = known.get("judge_model") or job.scorer.model
     if isinstance(judges, list) and len(judges) == 1:
         judges = judges[0]
@@ -220,7 +220,7 @@ def _resolved_job(job: EvaluationJob, started: RunStarted, trial: int) -> Evalua
 
 def _agent_is_not_there(started: RunStarted) -> str:
     """Return how to get the agent of a run that had no address of its own; empty for others."""
-    if had_sample_agent(started):
+    if started.had_sample_agent:
         return (
             "The run started the sample agent; `bioeval-tui agent` starts it at the usual address."
         )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bioeval_tui import plugins
 from bioeval_tui.base.settings import DEFAULT_MODEL, Settings
@@ -17,10 +16,6 @@ from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers.offline import RulesJudge
 from bioeval_tui.record.model_families import family_note
 from bioeval_tui.record.participants import judge_name
-from bioeval_tui.sample.paths import SAMPLE_AGENT
-
-if TYPE_CHECKING:
-    from bioeval_tui.record.events import RunStarted
 
 
 class Participants:
@@ -103,12 +98,6 @@ class Participants:
         if self.job.evaluator.kind == "llm":
             user = ", ".join(map(clean_line, self.evaluator_models()))
         return family_note(self.judge_identity(), agent, user)
-
-
-def had_sample_agent(started: RunStarted) -> bool:
-    """Return whether a recorded run started the sample agent."""
-    # Recordings of version 1 have only the agent's name.
-    return bool(started.options.get("sample_agent", started.agent == SAMPLE_AGENT))
 
 
 def given_models(given: str | Sequence[str] | None) -> tuple[str, ...]:

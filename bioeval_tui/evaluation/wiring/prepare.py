@@ -44,8 +44,8 @@ from bioeval_tui.peers.seams import Evaluator, Judge
 from bioeval_tui.record.cases import MOST_TRIALS, case_places
 from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 from bioeval_tui.record.conditions import put_first
+from bioeval_tui.record.participants import SAMPLE_AGENT
 from bioeval_tui.record.run_options import RunOptions
-from bioeval_tui.sample.paths import SAMPLE_AGENT
 
 A_DAY_S = 86_400.0
 

@@ -35,7 +35,6 @@ from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.evaluation.wiring.participants import had_sample_agent
 from bioeval_tui.evaluation.wiring.prepare import assemble
 from bioeval_tui.jobs.loading import CaseJobs, PackedJob, job_snapshot, load_job, recorded_job
 from bioeval_tui.jobs.models import EvaluationJob
@@ -110,7 +109,7 @@ def resume_spec(
         allow_hosts=allow_hosts,
         code=code,
         submissions=submissions or before.submissions,
-        sample_agent=had_sample_agent(started) and agent_url is None,
+        sample_agent=started.had_sample_agent and agent_url is None,
         local_model=before.local_model and agent_url is None,
         conditions=started.conditions,
         trials=trials,
@@ -140,7 +139,7 @@ def _require_repeated(
     if job_file is None:
         file = clean_line(str(known.get("job_file") or started.job_path), 200)
         needed.append(f"your copy of its job with --job FILE (it names {file})")
-    if agent_url is None and not had_sample_agent(started) and known.get("agent_url"):
+    if agent_url is None and not started.had_sample_agent and known.get("agent_url"):
         needed.append(
             f"its agent with --agent-url URL (it names {clean_line(str(known['agent_url']), 200)})"
         )

@@ -429,6 +429,7 @@ def test_what_makes_an_answer_sure_is_what_to_do_next(
         ({"agent_function": "Reminders"}, {"target": {"protocol": "python", "function": "x:y"}}, {},
             ""),
         ({"sample_agent": True}, {}, {}, ""),
+        ({}, {}, {"agent": "sample agent"}, ""),  # as version 1 recorded it
         ({"local_model": True}, {}, {}, ""),
     ],
 )  # fmt: skip
