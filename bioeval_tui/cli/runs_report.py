@@ -65,7 +65,7 @@ from bioeval_tui.report.formats.registry import (
     names,
     write_runs,
 )
-from bioeval_tui.report.gate import Gate, GateRules, apply_reviews, print_checks
+from bioeval_tui.report.gate import Gate, GateRules, print_checks, reviewed_runs
 from bioeval_tui.report.plans import planned, print_plan
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.shown import MOST_CONVERSATIONS
@@ -547,7 +547,7 @@ def gate(run: tuple[str, ...], reviewed: bool, **options: Any) -> int:
         rules.require_conditions(one.conditions, job_conditions(one.state.job), one.run_id)
     notes: tuple[str, ...] = ()
     if reviewed:
-        runs, notes = apply_reviews(runs)
+        runs, notes = reviewed_runs(runs)
     result = thresholds.check(runs, notes)
     keep_exit_code()  # the runs are in their files
     print_checks(result, plain_console())

@@ -43,9 +43,9 @@ from bioeval_tui.record.runs import (
     is_imported,
     is_live,
     is_run_id,
+    name_chatbots,
     overlay_path,
     recording_path,
-    told_apart,
 )
 from bioeval_tui.statistics.means import TINY, exact_difference
 
@@ -366,7 +366,7 @@ class Catalogue:
         """Return runs, newest first. Damaged recordings are listed as far as they can be read."""
         if self.runs_dir.is_dir():
             listed = map(_without_hashes, self._list(wanted or RunFilter(), limit))
-            return masked(told_apart(listed))
+            return masked(name_chatbots(listed))
         return []
 
     def find(self, text: str, *, least: int = 1) -> Path:

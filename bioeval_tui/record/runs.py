@@ -242,7 +242,7 @@ class CataloguedRun(NamedTuple):
         return values | {"path": f"{values.pop('folder')}{os.sep}{self.run_id}{SUFFIX}"}
 
 
-def told_apart(runs: Iterable[CataloguedRun]) -> list[CataloguedRun]:
+def name_chatbots(runs: Iterable[CataloguedRun]) -> list[CataloguedRun]:
     """Return the runs, which name their chatbot where runs of the same agent and model differ in
     it, as reports do.
     """

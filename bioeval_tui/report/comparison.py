@@ -732,7 +732,7 @@ class Comparison:
         )
         sides = tuple(side.compared for side in self.conditions)
         lost = 0 if sure else sum(side.lost_that_matter for side in self.conditions)
-        names = told_apart(self.a, self.b)
+        names = distinct_names(self.a, self.b)
         finding = of.RunsCompared(sides, sure, needed, names, in_part, lost)
         what = NOTHING_IN_COMMON
         steps: list[of.Step] = []
@@ -808,7 +808,7 @@ class Comparison:
 _WITHIN_NAMES = re.compile(r"[ /:·]+")
 
 
-def told_apart(a: RunResult, b: RunResult) -> tuple[str, str]:
+def distinct_names(a: RunResult, b: RunResult) -> tuple[str, str]:
     """Return what tells the agents of two runs apart, such as their models or ports; empty if they
     are called the same.
     """

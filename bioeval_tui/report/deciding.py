@@ -11,10 +11,10 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
+from bioeval_tui.record import score as composite
 from bioeval_tui.record.condition_names import Condition, without_placebo
 from bioeval_tui.record.conditions import ConditionConfig, most_informed, named
 from bioeval_tui.record.events import ConversationScored, RunEvent
-from bioeval_tui.record.score import mean_of
 from bioeval_tui.report.findings import StopDecision
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.means import exact_difference
@@ -138,7 +138,7 @@ class Decider:
     def _values(self, trial: int) -> list[float | None]:
         def value(run: RunSpec) -> float | None:
             scores = self._scores[run.run_id, trial]
-            return mean_of(scores[name] for name in self._needed)
+            return composite.mean_of(scores[name] for name in self._needed)
 
         if not self._is_difference:
             return [value(run) for run in self._runs]

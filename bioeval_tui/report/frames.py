@@ -25,7 +25,7 @@ from bioeval_tui.record.state import MessageState
 from bioeval_tui.record.tool_calls import call_result, injected_failure, paired_events
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.run import ConversationResult, conversations_of, why_not_asked
+from bioeval_tui.report.run import ConversationResult, each_conversation, why_not_asked
 
 if TYPE_CHECKING:
     import pandas
@@ -68,7 +68,7 @@ class FrameTable:
 
 def table_rows(runs: Sequence[RunResult], name: TableName) -> Iterator[Cells]:
     """Yield the rows of a table by column; a column that a row lacks is missing there."""
-    for run, talk in conversations_of(runs):
+    for run, talk in each_conversation(runs):
         whose = {
             "run_id": run.run_id,
             "job": run.brief.job,
@@ -436,7 +436,7 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> Itera
     The evaluator is the `user`, the agent the `assistant`; tool calls come with their results.
     Conversations imported from this format are written back unchanged.
     """
-    for run, talk in conversations_of(runs):
+    for run, talk in each_conversation(runs):
         source = run.brief.source
         same = source is not None and source.format in CHAT_LINES
         chats = (_chat(message, as_it_was=same) for message in talk.sent_messages)

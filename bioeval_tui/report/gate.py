@@ -42,7 +42,7 @@ from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.formats.registry import named_format
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
+from bioeval_tui.report.run import ConversationResult, RecordedRun, each_conversation
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import (
     count_planned,
@@ -511,7 +511,7 @@ def _has(runs: Sequence[RecordedRun], rule: PartRule, condition: Condition) -> b
     """Return whether runs of one job have this task, or anything in this part, in a condition."""
     if rule.task is not None:
         return rule.task in runs[0].task_titles(condition)
-    every = chain.from_iterable(talk.parts for _, talk in conversations_of(runs, condition))
+    every = chain.from_iterable(talk.parts for _, talk in each_conversation(runs, condition))
     parts = [part for part in every if part.name == rule.part]
     return not parts or any(not part.left_out for part in parts)
 
@@ -564,7 +564,7 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     checks = []
     for rule in rules.slower:
         for condition in _asked(runs, rule):
-            talks = [talk for _, talk in conversations_of(runs, condition)]
+            talks = [talk for _, talk in each_conversation(runs, condition)]
             times = list(chain.from_iterable(talk.latencies_ms for talk in talks))
             value = percentile(times, rule.percent / 100)
             status: CheckStatus = "not_measured"
@@ -591,7 +591,7 @@ def _assertions(runs: list[RecordedRun]) -> Iterator[GateCheck]:
     """Yield a check of each assertion that does not hold at the end of a conversation, or of which
     that is not known: one of weight 0 that could not be checked, or all, if there is no score.
     """
-    for run, talk in conversations_of(runs):
+    for run, talk in each_conversation(runs):
         if talk.condition not in run.scored_conditions:
             continue
         if not run.assertion_titles(talk.condition, talk.trial):
@@ -690,7 +690,7 @@ class Gate:
         return result
 
 
-def apply_reviews(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, ...]]:
+def reviewed_runs(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, ...]]:
     """Return the runs with people's scores if there are reviews, and a note on each run's changed
     mean.
     """

@@ -22,7 +22,7 @@ from bioeval_tui.record.cases import job_part
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.report.findings import MannerBasis
-from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
+from bioeval_tui.report.run import ConversationResult, RecordedRun, each_conversation
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import condition_title, scored_conditions
 from bioeval_tui.statistics.intervals import (
@@ -388,7 +388,7 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in scored_conditions(runs):
-        talks = list(conversations_of(runs, condition))
+        talks = list(each_conversation(runs, condition))
         if not any(run.started.source is None or talk.user_replies for run, talk in talks):
             continue  # questions on paper, imported with their answers: nobody played a user
         figures = _kept_figures(runs, condition)

@@ -30,7 +30,7 @@ from bioeval_tui.report import findings as of
 from bioeval_tui.report.costs import spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.result import RunResult
-from bioeval_tui.report.run import ConversationResult, conversations_of
+from bioeval_tui.report.run import ConversationResult, each_conversation
 from bioeval_tui.report.summary import groups, held_conditions, scores_by_case
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
 from bioeval_tui.statistics.means import average, average_if_any
@@ -193,7 +193,7 @@ def _components(
 
 def _costs(runs: Sequence[RunResult], concurrency: int, arms: int) -> Costs:
     """Return the average costs of one conversation; None for unknown ones."""
-    talks = list(conversations_of(runs))
+    talks = list(each_conversation(runs))
     if not talks:
         return Costs(concurrency=concurrency, arms=arms)
     known = [run for run, _ in talks if run.brief.source is None]

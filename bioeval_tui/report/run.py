@@ -1046,7 +1046,7 @@ class RecordedRun:
 Run = TypeVar("Run", bound=RecordedRun)
 
 
-def conversations_of(
+def each_conversation(
     runs: Sequence[Run], condition: Condition | None = None
 ) -> Iterator[tuple[Run, ConversationResult]]:
     """Yield the conversations of one condition, or of both, each with its run, in the order of runs

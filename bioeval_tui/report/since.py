@@ -12,7 +12,7 @@ from bioeval_tui.report.comparison import (
     Comparison,
     ConditionComparison,
     compare,
-    told_apart,
+    distinct_names,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def changes_since_run(before: RunResult, run: RunResult) -> str:
 
 def _last_run(before: RunResult, run: RunResult) -> str:
     when = date(before.started_at)
-    other, _ = told_apart(before, run)
+    other, _ = distinct_names(before, run)
     if not other and before.started.chatbot != run.started.chatbot:
         other = before.started.chatbot
     if not other:

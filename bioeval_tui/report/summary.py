@@ -28,7 +28,12 @@ from bioeval_tui.report import findings as of
 from bioeval_tui.report.control import Control, find_control
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import Finding, RanksBasis, Shared
-from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of, shared_scoring
+from bioeval_tui.report.run import (
+    ConversationResult,
+    RecordedRun,
+    each_conversation,
+    shared_scoring,
+)
 from bioeval_tui.report.sentences import effect_words, rank_words, sentence
 from bioeval_tui.statistics.estimates import (
     Counted,
@@ -256,7 +261,7 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
 
 
 def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> ConditionSummary:
-    talks = [talk for _, talk in conversations_of(runs, condition)]
+    talks = [talk for _, talk in each_conversation(runs, condition)]
     tries = tuple(task_tries(runs, condition))
     return ConditionSummary(
         condition=condition,
@@ -289,7 +294,7 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     conversations.
     """
     recorded = [run for run in runs if run.started.source is None]
-    talks = [talk for _, talk in conversations_of(recorded, condition)]
+    talks = [talk for _, talk in each_conversation(recorded, condition)]
     facts = sum(map(_facts_to_obtain, talks))
     if not facts:
         return None
@@ -361,7 +366,7 @@ def assertion_share(
     """
     finals = [
         (talk.sample, check.status)
-        for _, talk in conversations_of(runs, condition)
+        for _, talk in each_conversation(runs, condition)
         if (check := talk.final_checks.get(index)) is not None
     ]
     known = [
@@ -375,7 +380,7 @@ def tag_samples(runs: Sequence[RecordedRun], condition: Condition) -> dict[str, 
     first.
     """
     by_tag: dict[str, list[Sample]] = {}
-    for _, talk in conversations_of(runs, condition):
+    for _, talk in each_conversation(runs, condition):
         if talk.excluded:
             continue
         items = [(item, {ALL_ITEMS, *item.tags}) for item in talk.tasks if item.points is not None]
@@ -430,7 +435,7 @@ def task_tries(
     example without the graph), unless `left_out` says whether such a trial is to have passed.
     """
     counts: dict[tuple[str, str, str, str], dict[int, bool]] = {}
-    for number, (run, talk) in enumerate(conversations_of(runs, condition)):
+    for number, (run, talk) in enumerate(each_conversation(runs, condition)):
         case = talk.case.words if talk.case is not None else ""
         for place, title in run.task_titles(condition, talk.trial).items():
             # A case whose contents were changed is another one.
@@ -450,7 +455,7 @@ def task_tries(
 def _tasks(runs: Sequence[RecordedRun], condition: Condition) -> list[TaskSummary]:
     tasks = []
     for job, same in runs_by_job(runs).items():
-        talks = [talk for _, talk in conversations_of(same, condition)]
+        talks = [talk for _, talk in each_conversation(same, condition)]
         stopped = any(run.could_stop for run in same)
         for number, title in same[-1].task_titles(condition).items():
             scored = [sample for talk in talks if (sample := talk.task_sample(number)) is not None]
@@ -581,7 +586,7 @@ def scores_by_case(
     personas, and whatever the job file is called.
     """
     scored = {
-        agent: [talk for _, talk in conversations_of(own, condition) if talk.score is not None]
+        agent: [talk for _, talk in each_conversation(own, condition) if talk.score is not None]
         for agent, own in runs.items()
     }
     contents = [{talk.common_content for talk in talks} for talks in scored.values()]

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.record.cases import JobCase
-from bioeval_tui.report.comparison import Comparison, are_compared, compare, told_apart
+from bioeval_tui.report.comparison import Comparison, are_compared, compare, distinct_names
 from bioeval_tui.report.formats.console import print_comparison
 from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.plans import planned
@@ -393,7 +393,7 @@ def test_agents_are_told_apart_by_what_differs(
     agents: tuple[str, str], names: tuple[str, str]
 ) -> None:
     runs = [Recorded([Talk()], started={"agent": agent}).loaded() for agent in agents]
-    assert told_apart(runs[0], runs[1]) == names
+    assert distinct_names(runs[0], runs[1]) == names
 
 
 def test_failed_requests_are_the_reason_where_they_moved_the_score_most() -> None:
