@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 import click
+from rich.console import Console
 from typing_extensions import TypedDict
 
 from bioeval_tui.base.consoles import plain_console
@@ -439,70 +440,84 @@ def judge_test(
     drawn = list(draw(testers, conversations, seed))
     if not drawn:
         raise UsageError("these runs have no conversation that can be judged")
-    count = sum(len(own) for _, own in drawn)
-    controlled = min(count, CONTROLLED)
     test = _JudgeTest(drawn, one_at_a_time=one_at_a_time, rewords=reword)
     if reworded is not None:
         test.take_words(reworded)
-    calls = test.calls(controlled)
     if dry_run:
+        _print_forecast(test, as_json=as_json)
+        return ExitCode.OK
+    say(test.plan_words(), err=True)
+    found = test.ask(earlier)
+    for error in found.errors:
+        say(f"note: {error}", err=True)
+    if as_json:
+        print_json(found.to_dict(), indent=2)
+    else:
+        found.print(plain_console())
+    return found.exit_code(fail_on_accused=fail_on_accused)
+
+
+def _print_forecast(test: _JudgeTest, *, as_json: bool) -> None:
+    calls = test.calls
+    if as_json:
         forecast: PrintedJudgeTestForecast = {
-            "conversations": count,
+            "conversations": test.conversations,
             "calls": calls.usual,
             "most_calls": calls.most,
         }
-        if as_json:
-            print_json(forecast, indent=2)
-        else:
-            say(f"{plural(count, 'conversation')}, nothing is sent; {_calls_words(calls)}")
-        return ExitCode.OK
-    times = 1 + len(test.changes) + test.rewords
-    say(
-        f"{plural(count, 'conversation')}, each asked up to {times} times, "
-        f"and {plural(controlled * len(CONTROLS), 'control')}"
-        + ("" if drawn[0][0].job.scorer.kind == "rules" else "; 12 sentinels, twice")
-        + (f"; {_calls_words(calls)}" if calls.most else ""),
-        err=True,
-    )
-    asked, sentinels, failures = test.ask(controlled)
-    errors = [current().text(error) for error in failures]
-    for error in errors:
-        say(f"note: {error}", err=True)
-    stability, reactions = stability_by_change(asked), judge_reactions(asked)
-    checks = sentinel_checks(sentinels, earlier)
-    if as_json:
-        changes = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
-        controls = {name: {**asdict(one), "reacts": one.reacts} for name, one in reactions.items()}
-        faults = {one.fault: {**asdict(one), "accused": one.accused} for one in checks}
-        tested: PrintedJudgeTest = {
-            "conversations": count,
-            "changes": changes,
-            "reworded": test.printed_words(),
-            "controls": controls,
+        print_json(forecast, indent=2)
+        return
+    say(f"{plural(test.conversations, 'conversation')}, nothing is sent; {_calls_words(calls)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _TestedJudge:
+    """What a test found about the judges."""
+
+    test: _JudgeTest
+    stability: dict[str, Stability]
+    reactions: dict[str, Reaction]
+    checks: list[SentinelCheck]
+    sentinel_scores: dict[str, float]
+    errors: list[str]
+
+    def to_dict(self) -> PrintedJudgeTest:
+        """Return what `--json` prints."""
+        stability, reactions = self.stability.items(), self.reactions.items()
+        return {
+            "conversations": self.test.conversations,
+            "changes": {name: {**asdict(one), "accused": one.accused} for name, one in stability},
+            "reworded": self.test.printed_words(),
+            "controls": {name: {**asdict(one), "reacts": one.reacts} for name, one in reactions},
             "sentinels": {
                 "contents": sentinel_contents(),
-                "faults": faults,
-                "scores": sentinel_scores(sentinels[0]),
+                "faults": {
+                    one.fault: {**asdict(one), "accused": one.accused} for one in self.checks
+                },
+                "scores": self.sentinel_scores,
             },
-            "errors": errors,
+            "errors": self.errors,
         }
-        print_json(tested, indent=2)
-    else:
-        print_stability(
-            stability, {change.name: change.about for change in test.changes}, plain_console()
-        )
-        print_reworded(test.printed_words(), plain_console())
-        print_reactions(
-            reactions, {control.name: control.about for control in CONTROLS}, plain_console()
-        )
-        print_sentinels(checks, plain_console())
-    if not stability or not all(one.is_comparable for one in reactions.values()):
-        return ExitCode.NOT_MEASURED
-    accused = fail_on_accused and any(one.accused for one in stability.values())
-    sound = all(one.reacts for one in reactions.values()) and not any(one.accused for one in checks)
-    if sound and not accused:
+
+    def print(self, console: Console) -> None:
+        """Print the tables."""
+        changes = {change.name: change.about for change in self.test.changes}
+        print_stability(self.stability, changes, console)
+        print_reworded(self.test.printed_words(), console)
+        controls = {control.name: control.about for control in CONTROLS}
+        print_reactions(self.reactions, controls, console)
+        print_sentinels(self.checks, console)
+
+    def exit_code(self, *, fail_on_accused: bool) -> ExitCode:
+        """Return 1 for a judge that is not sound, 3 if that could not be measured."""
+        reactions = self.reactions.values()
+        if not self.stability or not all(one.is_comparable for one in reactions):
+            return ExitCode.NOT_MEASURED
+        if not all(one.reacts for one in reactions) or any(one.accused for one in self.checks):
+            return ExitCode.BELOW
+        if fail_on_accused and any(one.accused for one in self.stability.values()):
+            return ExitCode.BELOW
         return ExitCode.OK
-    return ExitCode.BELOW
 
 
 class _JudgeTest:
@@ -525,6 +540,23 @@ class _JudgeTest:
         self.rewords = rewords
         """Whether the judge is still to say the criteria in other words."""
         self._drawn = drawn
+        self.conversations = sum(len(own) for _, own in drawn)
+        self._controlled = min(self.conversations, CONTROLLED)
+        """The controls are asked for so many conversations, the first ones."""
+
+    def plan_words(self) -> str:
+        """Return what is going to be asked."""
+        times = 1 + len(self.changes) + self.rewords
+        words = (
+            f"{plural(self.conversations, 'conversation')}, each asked up to {times} times, "
+            f"and {plural(self._controlled * len(CONTROLS), 'control')}"
+        )
+        if self._drawn[0][0].job.scorer.kind != "rules":
+            words += f"; {len(sentinel_contents())} sentinels, twice"
+        calls = self.calls
+        if calls.most:
+            words += f"; {_calls_words(calls)}"
+        return words
 
     def take_words(self, file: Path) -> None:
         """Take the words of another job file.
@@ -539,11 +571,12 @@ class _JudgeTest:
             raise UsageError(f"{file}: says no criterion of these runs in other words")
         self.changes = (*self.changes, in_other_words(self.words))
 
-    def ask(self, controlled: int) -> tuple[list[JudgeAsked], list[SentinelsJudged], list[str]]:
-        """Ask the judges everything, the sentinels before and after all else, and the controls of
-        the first `controlled` conversations; return also what failed.
+    def ask(self, earlier: Mapping[str, float] | None) -> _TestedJudge:
+        """Ask the judges everything, the sentinels before and after all else; `earlier` are their
+        scores of the sentinels on another day.
         """
         asked: list[JudgeAsked] = []
+        controlled = self._controlled
         first = self._drawn[0][0]
         sentinels = [_sentinels(first, after=False)]
         failures = self._ask_words() if self.rewords else []
@@ -554,7 +587,14 @@ class _JudgeTest:
             failures += more
         sentinels.append(_sentinels(first, after=True))
         failures += chain.from_iterable(one.errors for one in sentinels)
-        return asked, sentinels, failures
+        return _TestedJudge(
+            self,
+            stability_by_change(asked),
+            judge_reactions(asked),
+            sentinel_checks(sentinels, earlier),
+            sentinel_scores(sentinels[0]),
+            [current().text(error) for error in failures],
+        )
 
     def _ask_words(self) -> list[str]:
         """Ask the judges for other words; return why some criteria have none."""
@@ -574,14 +614,16 @@ class _JudgeTest:
         ]
         return masked(words)
 
-    def calls(self, controlled: int) -> Calls:
-        """Return how many requests all of it makes, sentinels included."""
+    @property
+    def calls(self) -> Calls:
+        """How many requests all of it makes, sentinels included."""
         sentinel_calls = self._drawn[0][0].sentinel_calls()
         calls = [sentinel_calls, sentinel_calls]  # before and after all others
         changes = self.changes
         if self.rewords:  # whichever words the judge finds, each criterion has some
             every = chain.from_iterable(tester.criteria(own) for tester, own in self._drawn)
             changes = (*changes, in_other_words({text: text for text in every}))
+        controlled = self._controlled
         for tester, own in self._drawn:
             calls.append(tester.calls(own, controlled, changes, rewords=self.rewords))
             controlled -= min(controlled, len(own))
