@@ -653,11 +653,6 @@ class RecordedRun:
     is_replayed: bool = False
     """Whether a replay shows it, perhaps not to its end."""
 
-    _criteria_shared: dict[Hashable, SharedCriteria] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-    """By case: every view asks for them several times for each trial."""
-
     @property
     def run_id(self) -> str:
         """The run's id as the recording says it."""
@@ -941,6 +936,11 @@ class RecordedRun:
     @cached_property
     def _case_keys(self) -> dict[int, Hashable]:
         """By trial: every figure asks for them for each conversation."""
+        return {}
+
+    @cached_property
+    def _criteria_shared(self) -> dict[Hashable, SharedCriteria]:
+        """By case: every view asks for them several times for each trial."""
         return {}
 
     @cached_property
