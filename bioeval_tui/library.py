@@ -26,7 +26,7 @@ from pydantic import TypeAdapter, ValidationError
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.base.units import number
+from bioeval_tui.base.units import NO_REASON, number
 from bioeval_tui.base.widths import padded
 from bioeval_tui.cli.headless import open_progress
 from bioeval_tui.cli.options import board
@@ -535,9 +535,7 @@ class Results:
                 yield _missing_row(row, f"task {row['task']}", row["not_measured"])
         for row in table_rows(self.loaded, "assertions"):
             if row["status"] == "not_measured":
-                yield _missing_row(
-                    row, f"assertion {row['assertion']}", row["why"] or "no reason was recorded"
-                )
+                yield _missing_row(row, f"assertion {row['assertion']}", row["why"] or NO_REASON)
 
 
 def _missing_row(row: Any, what: str, why: str) -> NotMeasured:

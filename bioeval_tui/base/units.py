@@ -13,6 +13,8 @@ from typing import Literal
 
 DASH = "–"
 """The sign for a missing value: not measured, not yet, not applicable."""
+NO_REASON = "no reason was recorded"
+"""Said in the place of a missing reason."""
 
 
 # Times

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from bioeval_tui.base.units import score_text
+from bioeval_tui.base.units import NO_REASON, score_text
 from bioeval_tui.grade.doubts import Doubt
 from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.ledger import Looks
@@ -217,7 +217,7 @@ class TaskReport:
     @property
     def why_invalid(self) -> str:
         """Why the submission is invalid; where its report says nothing, that."""
-        return (self.extra and self.extra.error) or "no reason was recorded"
+        return (self.extra and self.extra.error) or NO_REASON
 
     @property
     def needed_words(self) -> str:

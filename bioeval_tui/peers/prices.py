@@ -27,6 +27,11 @@ FILE_NAME = "prices.yml"
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
+def why_no_price(model: object, host: str) -> str:
+    """Return why a model's cost is not known."""
+    return f"no price of {model} at {host} in {FILE_NAME}"
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """The price of one model, in dollars per million tokens in and out."""

@@ -28,6 +28,8 @@ TASK_WEIGHT = 2.0
 ASSERTION_WEIGHT = 4.0
 FAILURE_PENALTY = 0.3
 MOST_PENALTY = 0.5
+NEVER_ANSWERED = "the agent never answered"
+NO_TASKS = "the job has no tasks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +116,7 @@ def timing_part(
             reason=DID_NOT_RUN,
         )
     if not latencies_ms and ended:
-        reason = "the agent never answered"
-        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0, reason=reason)
+        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0, reason=NEVER_ANSWERED)
     if not latencies_ms:
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, reason="no answer yet")
     average_ms = average(latencies_ms)
@@ -138,7 +139,7 @@ def task_part(
             weight=TASK_WEIGHT,
             value=None,
             left_out=True,
-            reason="the job has no tasks",
+            reason=NO_TASKS,
         )
     if scores is None:
         return ScorePart(name="task", weight=TASK_WEIGHT, value=None, reason=reason or "not judged")

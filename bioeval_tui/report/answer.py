@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple, Self
 
 from bioeval_tui.base.text import clean_line, quotation, shorten
+from bioeval_tui.base.units import NO_REASON
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tally import Tally
@@ -351,7 +352,7 @@ def _submission_named(report: TaskReport) -> tuple[str, ...]:
 
 def answer_not_graded(task_id: str, reason: str) -> Answer:
     """Return the answer of a submission that was not graded, through no fault of its file."""
-    why = shorten(clean_line(reason or "no reason was recorded"), sentences.LONGEST_LOSS)
+    why = shorten(clean_line(reason or NO_REASON), sentences.LONGEST_LOSS)
     return Answer.from_finding(of.NotGradedSubmission(task_id), why, (of.Step("grade"),))
 
 

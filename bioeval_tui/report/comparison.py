@@ -16,6 +16,7 @@ from bioeval_tui.base.units import date, day, number
 from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 from bioeval_tui.record.events import ConversationScored, ScorePart
 from bioeval_tui.record.score import (
+    NEVER_ANSWERED,
     Composite,
     assertion_part,
     contributions,
@@ -1010,7 +1011,7 @@ def _score(talk: ConversationResult) -> Sample:
 def _average(talk: ConversationResult) -> Sample:
     job, case = talk.sample.job, talk.sample.case
     if not talk.latencies_ms:
-        return Sample(job, None, "the agent never answered", case)
+        return Sample(job, None, NEVER_ANSWERED, case)
     return Sample(job, average(talk.latencies_ms), case=case)
 
 

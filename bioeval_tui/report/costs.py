@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.base.text import plural
-from bioeval_tui.peers.prices import FILE_NAME, Price
+from bioeval_tui.peers.prices import Price, why_no_price
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored, place_of
 from bioeval_tui.record.participants import Peer, name_parts
@@ -218,7 +218,7 @@ def _priced(
     for model in models:
         price = run.prices.of(str(model) if model else None, host)
         if price is None:
-            return _unpriced(peer, asked, f"no price of {model} at {host} in {FILE_NAME}")
+            return _unpriced(peer, asked, why_no_price(model, host))
         prices.append(price)
     counts = [_counts(each) for each in asked]
     # A panel's tokens are recorded as one sum, so use its highest price, which is never too low.

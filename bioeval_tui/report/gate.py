@@ -55,7 +55,7 @@ from bioeval_tui.report.summary import (
     why_unmeasured,
 )
 from bioeval_tui.report.users import user_means
-from bioeval_tui.report.words import SIGNS
+from bioeval_tui.report.words import NOT_CHECKED, SIGNS
 from bioeval_tui.statistics.estimates import (
     Counted,
     Sample,
@@ -604,7 +604,7 @@ def _assertions(runs: list[RecordedRun]) -> Iterator[GateCheck]:
             if check.status == "failed":
                 yield _missed(run, talk, rule, check.status, check.reason)
             elif check.status == "not_measured":
-                why = check.error or "could not be checked"
+                why = check.error or NOT_CHECKED
                 yield _missed(run, talk, rule, check.status, why)
 
 

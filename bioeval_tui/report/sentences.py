@@ -27,6 +27,7 @@ from bioeval_tui.base.text import (
     upper_first,
 )
 from bioeval_tui.base.units import (
+    NO_REASON,
     latency,
     number,
     number1,
@@ -46,6 +47,7 @@ from bioeval_tui.record.condition_names import (
     published_title,
     without_placebo,
 )
+from bioeval_tui.record.score import NO_TASKS
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
@@ -550,7 +552,7 @@ def cause(finding: of.ConclusionFinding) -> str:
         case of.AgentBroke():
             return sentence(finding)
         case of.CouldNotStart():
-            return _short(finding.detail or "no reason was recorded")
+            return _short(finding.detail or NO_REASON)
         case (
             of.AgentUnreached()
             | of.AgentGone()
@@ -649,9 +651,8 @@ def _one_condition(finding: of.OneCondition) -> str:
         return f"the same in each of {used} trials"
     if finding.interval is None:
         return f"no: {plural(used, 'trial')}, too few for an interval"
-    interval = finding.interval
-    about = f"yes, to about ±{number(interval.width / 2)}"
-    basis = f"95 % interval {interval_words(interval)}, {interval.scope}"
+    about = f"yes, to about ±{number(finding.interval.width / 2)}"
+    basis = _interval_and_scope(finding.interval)
     # An interval narrows with the root of what it rests on.
     enough = 4 * (finding.trials.cases or used)
     return f"{about} ({basis}); {enough:,} would halve that"
@@ -1674,7 +1675,7 @@ def _pass_share_basis(finding: of.PassShareBasis) -> str:
     if finding.measured:
         return f"over {plural(finding.tasks, 'task')}{_lowest(finding.lowest)}"
     if not finding.tasks:
-        return "the job has no tasks"
+        return NO_TASKS
     return f"{finding.k} trials are needed, there are {finding.most}"
 
 
@@ -1915,13 +1916,17 @@ def interval_words(finding: Interval) -> str:
     return f"{signless(finding.low)} to {signless(finding.high)}"
 
 
+def _interval_and_scope(interval: Interval) -> str:
+    return f"95 % interval {interval_words(interval)}, {interval.scope}"
+
+
 def spread_words(finding: Estimate) -> str:
     """Return the interval with its scope, or the points and their range when there are too few for
     one.
     """
     interval, points = finding.interval, finding.points
     if interval is not None:
-        return f"95 % interval {interval_words(interval)}, {interval.scope}"
+        return _interval_and_scope(interval)
     if not points:
         return "no value"
     if len(points) == 1:

@@ -27,6 +27,8 @@ SHOWN_K = 5
 """Of pass^k, so many are written, and the last."""
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 STATUS = {"passed": "passed", "failed": "failed", "not_measured": "could not be measured"}
+NOT_CHECKED = "could not be checked"
+"""Said of an assertion whose error was not recorded."""
 NOT_HERE = "not for this condition"
 """Said of a task or assertion that counts in the other condition only."""
 FINAL = {

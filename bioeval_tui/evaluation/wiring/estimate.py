@@ -37,7 +37,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.placebo import placebo_hints
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.jobs.models import EvaluationJob, ModelOptions
-from bioeval_tui.peers.prices import FILE_NAME, Price, load_prices
+from bioeval_tui.peers.prices import Price, load_prices, why_no_price
 from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 
 MESSAGE_TOKENS = 200
@@ -335,7 +335,7 @@ def _role(
     options: ModelOptions,
 ) -> PrintedRole:
     if price is None:
-        why = f"no price of {model} at {host} in {FILE_NAME}"
+        why = why_no_price(model, host)
         role = _unpriced(model, host, calls, None, why)
     else:
         each = price.cost(tokens_in, tokens_out)

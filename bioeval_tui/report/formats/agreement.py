@@ -81,6 +81,10 @@ def print_agreement(
         _print_gaps(pair, console)
 
 
+def _clusters_words(count: int) -> str:
+    return plural(count, "conversation or case", "conversations or cases")
+
+
 def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> None:
     """Print a judge's statistics with their intervals, and the confusion table."""
     judge = shorten(pair.a, 60)
@@ -96,10 +100,7 @@ def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> 
     )
     shown = ", ".join(f"{name} {figure_words(figure)}" for name, figure in figures)
     console.print(
-        Text(
-            f"  {shown}"
-            f" ({plural(detail.clusters, 'conversation or case', 'conversations or cases')})"
-        ),
+        Text(f"  {shown} ({_clusters_words(detail.clusters)})"),
         soft_wrap=True,
     )
     confusion = detail.confusion
@@ -474,7 +475,7 @@ def print_stability(
         verdict = f"changes with a significant effect on this judge: {', '.join(accused)}"
     else:
         verdict = "no change has a significant effect on this judge"
-    held = plural(clusters, "conversation or case", "conversations or cases")
+    held = _clusters_words(clusters)
     if clusters < 20:
         held += "; to find an effect, you need about twenty conversations"
     console.print(

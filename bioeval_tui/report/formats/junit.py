@@ -20,15 +20,16 @@ from xml.etree import ElementTree as ET
 
 from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.text import plural
-from bioeval_tui.base.units import latency, number
+from bioeval_tui.base.units import NO_REASON, latency, number
 from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.events import RESULT_REASONS
 from bioeval_tui.record.masking import masking
+from bioeval_tui.record.score import NEVER_ANSWERED
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, reason_of, why_not_asked
-from bioeval_tui.report.words import UNPROVED
+from bioeval_tui.report.words import NOT_CHECKED, UNPROVED
 from bioeval_tui.statistics.means import average
 
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -248,7 +249,7 @@ def _case(case: JUnitCase, classname: str) -> ET.Element:
     if case.status != "passed":
         # GitLab shows the text and Jenkins the message; an element without text is a table of its
         # attributes to GitLab.
-        words = xml_text(case.words).strip() or "no reason was recorded"
+        words = xml_text(case.words).strip() or NO_REASON
         why = {"message": _line(words)}
         if case.status != "skipped":
             why["type"] = case.status
@@ -317,7 +318,7 @@ def _assertion_case(
     if check.status == "passed":
         return JUnitCase(name, "passed")
     if check.status == "not_measured":
-        return JUnitCase(name, "error", check.error or "could not be checked")
+        return JUnitCase(name, "error", check.error or NOT_CHECKED)
     seen = f"observed {check.observed!r}, expected {check.expected!r}"
     return JUnitCase(name, "failure", check.reason or seen)
 
@@ -346,7 +347,7 @@ def _latency_case(
     budget = run.target_ms
     name = f"latency: {budget / 1000:g} s on average"
     if talk is None or not talk.latencies_ms:
-        return replace(missing or JUnitCase("", "failure", "the agent never answered"), name=name)
+        return replace(missing or JUnitCase("", "failure", NEVER_ANSWERED), name=name)
     average_ms = average(talk.latencies_ms)
     words = f"average {latency(average_ms)} over {plural(len(talk.latencies_ms), 'answer')}"
     passed = not average_ms > budget > 0
