@@ -16,18 +16,18 @@ import numpy as np
 
 from bioeval_tui.grade.metrics import METRICS
 from bioeval_tui.grade.resampling import (
-    FEWEST_ROWS,
     RESAMPLES,
     CannotResampleError,
     Draws,
     drawn,
     draws,
     mean_percentiles,
+    require_rows,
     resample,
     spearman_influence,
 )
 from bioeval_tui.grade.score_numbers import to_score
-from bioeval_tui.grade.scorers import H5AD, CodeScorer
+from bioeval_tui.grade.scorers import GRADER_READS_H5AD, H5AD, CodeScorer
 from bioeval_tui.grade.uncertainty import NOT_ASKED
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def code_draws(
             resampled tables.
     """
     if path.suffix.lower() == H5AD:
-        raise CannotResampleError("its grader is code that reads h5ad files itself")
+        raise CannotResampleError(GRADER_READS_H5AD)
     if (ready.task.data_source or {}).get("type") == "proteingym-dms":
         by_folds = _proteingym_draws(scorer, path)
         if by_folds is not None:
@@ -90,8 +90,7 @@ def _proteingym_draws(scorer: CodeScorer, path: Path) -> Draws | None:
     score = float(np.mean([spearman.function(*pair) for pair in pairs]))
     if not np.isfinite(score) or to_score(score) != to_score(scorer.score(path)):
         return None
-    if len(true) < FEWEST_ROWS:
-        raise CannotResampleError(f"{len(true)} test rows are too few, {FEWEST_ROWS} are needed")
+    require_rows(len(true))
     of_splits = f" on the mean over {splits} splits" * (splits > 1)
     if len(true) > RESAMPLES:
         influence = np.mean([spearman_influence(*pair) for pair in pairs], axis=0)
@@ -108,8 +107,7 @@ def _called_draws(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:
     name = _id_column(submission, answers)
     aligned = submission.set_index(name).loc[answers[name]].reset_index()[list(submission.columns)]
     rows = len(answers)
-    if rows < FEWEST_ROWS:
-        raise CannotResampleError(f"{rows} test rows are too few, {FEWEST_ROWS} are needed")
+    require_rows(rows)
     whole = answers[name].dtype.kind in "iu"
     ids = (
         np.arange(rows) if whole else np.array([f"r{row:09d}" for row in range(rows)], dtype=object)

@@ -142,6 +142,11 @@ class Proof:
     refused: str = ""
 
 
+def _wrong_type(path: Path, task: Task, suffixes: tuple[str, ...]) -> str:
+    name, wanted = clean_line(path.name, 200), " or ".join(suffixes)
+    return f"{name} has the wrong file type for {task.id}: {wanted} is expected"
+
+
 class TaskGrading:
     """A task that is ready to grade many files: leaderboard, human baselines and answers are loaded
     once.
@@ -437,9 +442,7 @@ class TaskGrading:
         if reason is None and handed_in and is_same_file(path, self.task.answers):
             return "the file is the task's own answers"
         if reason is None and path.suffix.lower() not in self._suffixes:
-            wanted = " or ".join(self._suffixes)
-            name = clean_line(path.name, 200)
-            return f"{name} has the wrong file type for {self.task.id}: {wanted} is expected"
+            return _wrong_type(path, self.task, self._suffixes)
         return reason
 
     @property
@@ -720,8 +723,7 @@ def faults_of_file(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
         return [Problem(reason)]
     suffix = path.suffix.lower()
     if suffix not in scorer.suffixes:
-        wanted = " or ".join(scorer.suffixes)
-        return [Problem(f"{path.name} has the wrong file type for {task.id}: {wanted} is expected")]
+        return [Problem(_wrong_type(path, task, scorer.suffixes))]
     if task.grader.spec is not None or suffix == ".h5ad":
         return scorer.examine(path)
     try:

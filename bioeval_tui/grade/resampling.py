@@ -83,6 +83,12 @@ class CannotResampleError(Exception):
     """There is no interval; the message is the reason."""
 
 
+def require_rows(rows: int) -> None:
+    """Raise unless there are enough test rows to resample."""
+    if rows < FEWEST_ROWS:
+        raise CannotResampleError(f"{rows} test rows are too few, {FEWEST_ROWS} are needed")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
     """Scores on resampled rows, shape (2000,), ascending, with the 95 % interval and a description
@@ -138,8 +144,7 @@ def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None
             draws.
     """
     rows = len(pairs[0][0])
-    if rows < FEWEST_ROWS:
-        raise CannotResampleError(f"{rows} test rows are too few, {FEWEST_ROWS} are needed")
+    require_rows(rows)
     random = np.random.default_rng(0)
     if metric.name in _ROW_LOSSES:
         return _mean_draws(metric, pairs)

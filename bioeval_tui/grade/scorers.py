@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 CSV, H5AD = ".csv", ".h5ad"
+GRADER_READS_H5AD = "its grader is code that reads h5ad files itself"
 
 
 class Scorer(Protocol):

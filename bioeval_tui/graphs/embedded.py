@@ -213,10 +213,7 @@ class EmbeddedFile:
             # All queries of one transaction see the same content.
             connection.execute("BEGIN")
             try:
-                labels = self._count(
-                    "MATCH (n) UNWIND labels(n) AS name RETURN name, count(*) AS many"
-                )
-                types = self._count("MATCH ()-[r]->() RETURN type(r) AS name, count(*) AS many")
+                labels, types = self._count(COUNT_LABELS), self._count(COUNT_TYPES)
                 digest = ContentDigest()
                 for node in self._pages("MATCH (x)", "labels(x) AS labels"):
                     digest.add_node(node["id"], node["labels"], node["properties"])
@@ -445,6 +442,8 @@ def graph_id(path: Path) -> str:
     return read_small(file).decode("ascii", "replace").strip()
 
 
+COUNT_LABELS = "MATCH (n) UNWIND labels(n) AS name RETURN name, count(*) AS many"
+COUNT_TYPES = "MATCH ()-[r]->() RETURN type(r) AS name, count(*) AS many"
 MAX_DIGESTED = 50_000
 """Maximum number of nodes, and of relationships, whose content is digested.
 

@@ -20,7 +20,7 @@ from bioeval_tui.base.addresses import NEO4J, url_problem
 from bioeval_tui.base.errors import BioevalError, QueryError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.graphs.cypher import check_read_only, check_setup, split_statements
-from bioeval_tui.graphs.embedded import MAX_DIGESTED, ContentDigest
+from bioeval_tui.graphs.embedded import COUNT_LABELS, COUNT_TYPES, MAX_DIGESTED, ContentDigest
 from bioeval_tui.peers.seams import GraphSnapshot, PeerError, Rows
 
 _COLUMN = re.compile(r"\(line (\d+), column (\d+) \(offset: (\d+)\)\)")
@@ -302,10 +302,8 @@ async def _rows(result: Any) -> Rows:
 
 
 async def _summary(transaction: Any) -> GraphSnapshot:
-    labels = await _counts(
-        transaction, "MATCH (n) UNWIND labels(n) AS name RETURN name, count(*) AS many"
-    )
-    types = await _counts(transaction, "MATCH ()-[r]->() RETURN type(r) AS name, count(*) AS many")
+    labels = await _counts(transaction, COUNT_LABELS)
+    types = await _counts(transaction, COUNT_TYPES)
     digest = ContentDigest()
     nodes = "MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties"
     async for node in await transaction.run(f"{nodes} ORDER BY id(n) LIMIT {MAX_DIGESTED}"):

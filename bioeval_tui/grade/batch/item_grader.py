@@ -25,7 +25,7 @@ from bioeval_tui.grade.batch.worker_protocol import Wire
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explaining.explain import explain, scores_so_far
 from bioeval_tui.grade.explaining.sections import Section
-from bioeval_tui.grade.grade import TaskGrading, explained, failure
+from bioeval_tui.grade.grade import NOTHING_HANDED_IN, TaskGrading, explained, failure
 from bioeval_tui.grade.intervals import measure_uncertainty
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
 from bioeval_tui.grade.outcome_json import outcome_to_dict, problem_to_dict
@@ -155,7 +155,7 @@ class ItemGrader:
     def _explanation(self, item: Wire, options: dict[str, Any]) -> list[Section]:
         try:
             if item.absolute is None:
-                return [Section("no error view", (), (), note="nothing was submitted")]
+                return [Section("no error view", (), (), note=NOTHING_HANDED_IN)]
             ready, file = self._task(item.task_id), Path(item.absolute)
             agent = item.agent or agent_in(item.shown or "")
             if options["show_answers"]:
@@ -177,7 +177,7 @@ class ItemGrader:
     def _uncertainty(self, item: Wire) -> Uncertainty:
         try:
             if item.absolute is None:
-                return Uncertainty(why_not="nothing was submitted")
+                return Uncertainty(why_not=NOTHING_HANDED_IN)
             ready, call_code = self._task(item.task_id), item.kind == "interval-code"
             return measure_uncertainty(ready, Path(item.absolute), call_code=call_code)
         except BaseException as error:  # as in `grade`

@@ -20,7 +20,7 @@ from bioeval_tui.grade.explaining.groups import MOST_GROUPS, fold_scores, group_
 from bioeval_tui.grade.explaining.rows import declared_rows, rows_of_code
 from bioeval_tui.grade.explaining.sections import PRIVATE, Section, table
 from bioeval_tui.grade.explaining.views import VIEWS, no_view
-from bioeval_tui.grade.scorers import H5AD, CodeScorer, CsvScorer
+from bioeval_tui.grade.scorers import GRADER_READS_H5AD, H5AD, CodeScorer, CsvScorer
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.explaining.rows import ExplainedRows
@@ -49,7 +49,7 @@ def explain(
     scorer: Any = ready.scorer
     if path.suffix.lower() == H5AD:
         if isinstance(scorer, CodeScorer):
-            return [no_view("its grader is code that reads h5ad files itself")]
+            return [no_view(GRADER_READS_H5AD)]
         return h5ad_views(scorer, path, by)
     targets = _explained_rows(scorer, path)
     if not targets:
