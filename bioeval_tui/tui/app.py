@@ -6,7 +6,6 @@ import asyncio
 import gc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 from textual import work
 from textual._context import active_message_pump
-from textual.app import ScreenStackError, SuspendNotSupported
+from textual.app import ScreenStackError
 from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.filter import LineFilter
@@ -39,6 +38,7 @@ from bioeval_tui.tui.shared.output import (
     MaskedLines,
     Picture,
     SafeLines,
+    file_moment,
     screen_text,
     tables,
     write_picture,
@@ -289,16 +289,9 @@ class BioevalApp(TerminalApp[None]):
     def edit_file(self, path: Path, line: int = 0) -> None:
         """Open a file in the user's editor at a line; the screen waits."""
         # it reads YAML: the first paint waits for none
-        from bioeval_tui.tui.shared.editor import (
-            edit,
-        )
+        from bioeval_tui.tui.shared.editor import edit_outside
 
-        try:
-            with self.suspend():
-                refused = edit(path, line)
-        except SuspendNotSupported:
-            refused = "an editor cannot be opened here: this is not a real terminal"
-        if refused:
+        if refused := edit_outside(self, path, line):
             self.notify(refused, severity="error", markup=False)
 
     @work(group="edit")
@@ -450,7 +443,7 @@ class BioevalApp(TerminalApp[None]):
 
     @property
     def _picture_name(self) -> str:
-        return f"bioeval-tui-{self.current_mode}-{datetime.now():%Y-%m-%d-%H%M%S}.svg"
+        return f"bioeval-tui-{self.current_mode}-{file_moment()}.svg"
 
     def _save_picture(self, picture: Picture) -> None:
         caption = masked(picture.caption)

@@ -840,7 +840,7 @@ async def test_an_invalid_file_is_found_mended_and_graded_again_by_three_keys(
         opened_at.append((path, line))
         services.examined = Validation("valid")
 
-    monkeypatch.setattr("bioeval_tui.tui.medals.medals.edit", edit)
+    monkeypatch.setattr("bioeval_tui.tui.shared.editor.edit", edit)
     monkeypatch.setattr(BioevalApp, "suspend", lambda _: nullcontext())
     async with opened(None, (120, 50), services=services, start="medals") as (app, pilot):
         await pilot.press("exclamation_mark")

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
-from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
@@ -43,9 +41,9 @@ from bioeval_tui.tui.shared.answer_block import AnswerBlock, answer_lines
 from bioeval_tui.tui.shared.base import AtRest, BaseScreen
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import PathDialog, Tell, WorkDialog
-from bioeval_tui.tui.shared.editor import edit
+from bioeval_tui.tui.shared.editor import edit_outside
 from bioeval_tui.tui.shared.line_widgets import FilterLine
-from bioeval_tui.tui.shared.output import Copied
+from bioeval_tui.tui.shared.output import Copied, file_moment
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 if TYPE_CHECKING:
@@ -185,12 +183,7 @@ class MedalsScreen(BaseScreen):
         line = 0
         if found is not None:
             line = first_line(found[1].findings)
-        try:
-            with self.app.suspend():
-                refused = edit(path, line)
-        except SuspendNotSupported:
-            refused = "an editor cannot be opened here: this is not a real terminal"
-        if refused:
+        if refused := edit_outside(self.app, path, line):
             self.tell(refused, bad=True)
         self.show_card()
 
@@ -515,8 +508,9 @@ class MedalsScreen(BaseScreen):
         rows, folder = [entry.row for entry in self.table.visible], self.bioeval.folder
         try:
             text = medals_view.rows_document(rows, self.submissions.marks, chosen)
-            name = f"bioeval-tui-medals-{datetime.now():%Y-%m-%d-%H%M%S}"
-            path = write_numbered(folder, name, chosen.endings[0], text)
+            path = write_numbered(
+                folder, f"bioeval-tui-medals-{file_moment()}", chosen.endings[0], text
+            )
         except StorageError as error:
             self.tell(f"Could not write the table: {error}", bad=True)
             return

@@ -7,7 +7,9 @@ import shlex
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App, SuspendNotSupported
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.files import read_small
@@ -58,6 +60,15 @@ def edit(path: Path, line: int = 0) -> str | None:
     if ended.returncode:
         return f"the editor exited with code {ended.returncode}"
     return None
+
+
+def edit_outside(app: App[Any], path: Path, line: int = 0) -> str | None:
+    """Do the same while the screen makes room for the editor."""
+    try:
+        with app.suspend():
+            return edit(path, line)
+    except SuspendNotSupported:
+        return "an editor cannot be opened here: this is not a real terminal"
 
 
 MAX_JOB_BYTES = 1_000_000

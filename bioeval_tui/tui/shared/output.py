@@ -152,9 +152,12 @@ def write_text(text: str, folder: Path) -> Path:
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
     """
-    return write_numbered(
-        folder, f"bioeval-tui-{datetime.now():%Y-%m-%d-%H%M%S}", ".txt", f"{text}\n"
-    )
+    return write_numbered(folder, f"bioeval-tui-{file_moment()}", ".txt", f"{text}\n")
+
+
+def file_moment() -> str:
+    """Return the time for the name of a file: `2026-01-31-093000`."""
+    return f"{datetime.now():%Y-%m-%d-%H%M%S}"
 
 
 _FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")
