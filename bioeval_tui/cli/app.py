@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from bioeval_tui.base.errors import ExitCode, ScreenCrashError, UsageError
+from bioeval_tui.base.errors import ExitCode, ScreenCrashError
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.base.text import clean_line
-from bioeval_tui.cli.options import BOARD, WHERE, given_settings, split_runs
+from bioeval_tui.cli.options import BOARD, WHERE, given_settings, require_places, split_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.tui.app import BioevalApp, OnQuit
 from bioeval_tui.tui.data.services import AppServices
@@ -57,9 +56,7 @@ def open_app(places: tuple[Path, ...], settings: Settings | None = None) -> int:
     Raises:
         UsageError: there is no terminal, or a place does not exist.
     """
-    for place in places:
-        if not place.exists():
-            raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
+    require_places(places)
     settings, runs, others = split_runs(settings or Settings.from_environment(), places)
     need_terminal("`bioeval-tui --help` lists the commands that print")
     start = "home" if runs is None else "medals"

@@ -5,7 +5,7 @@ written, tasks and places. Those of a run are in `run_options`, those of a gate 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -221,6 +221,13 @@ def given_settings(given: Mapping[str, Any]) -> Settings:
         tasks_data_override=data_dir.expanduser().absolute() if data_dir else None,
         leaderboard=given["leaderboard"],
     )
+
+
+def require_places(places: Iterable[Path]) -> None:
+    """Raise `UsageError` for the first place of jobs that does not exist."""
+    for place in places:
+        if not place.exists():
+            raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
 
 
 def split_runs(

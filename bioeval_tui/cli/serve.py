@@ -12,7 +12,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.isolation import program_command
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import say
-from bioeval_tui.base.text import clean_line
+from bioeval_tui.cli.options import require_places
 from bioeval_tui.cli.recorded_runs import complete_run
 from bioeval_tui.cli.terminal import code_of_signal
 from bioeval_tui.record.catalogue import Catalogue
@@ -99,9 +99,7 @@ def _tab_command(places: tuple[Path, ...], read_only: bool, run_id: str | None) 
         if places:
             raise UsageError("--read-only shows recordings only: don't give job files or folders")
         command.append("--read-only")
-    for place in places:
-        if not place.exists():
-            raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
+    require_places(places)
     if run_id is not None:
         command += ["--run", Catalogue(Settings.from_environment().runs_dir).find(run_id).stem]
     if (rules := rules_path()) is not None:

@@ -22,7 +22,7 @@ from bioeval_tui.base.errors import (
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import clean_line, compact_json, json_problem, listed, shorten
-from bioeval_tui.evaluation.assertions import compare
+from bioeval_tui.evaluation.assertions import compare, only_value
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring.graphs import open_graph, require_name
 from bioeval_tui.expressions import caret, evaluate, explain, parse, scope
@@ -193,11 +193,7 @@ async def _query(
         result = await graph.query(query)
     finally:
         await graph.aclose()
-    if len(result.rows) != 1 or not result.rows[0]:
-        raise InputError(
-            f"the query returned {len(result.rows)} rows; an assertion needs exactly one"
-        )
-    value = result.rows[0][0]
+    value = only_value(result)
     return value, compare(value, expected)[0]
 
 

@@ -32,6 +32,7 @@ from bioeval_tui.peers.seams import (
     KnowledgeGraph,
     PatientRecords,
     PeerError,
+    Rows,
 )
 from bioeval_tui.record.events import Fault
 from bioeval_tui.record.tool_calls import (
@@ -92,6 +93,20 @@ GradeMedal = Callable[[MedalAssertion, Mapping[str, str]], Awaitable[CheckResult
 conversation.
 """
 
+
+def only_value(found: Rows) -> Any:
+    """Return the first value of a query's only row, which is what an assertion compares.
+
+    Raises:
+        QueryError: there is no row, or there are several.
+    """
+    if len(found.rows) != 1 or not found.rows[0]:
+        raise QueryError(
+            f"the query returned {len(found.rows)} rows; an assertion needs exactly one"
+        )
+    return found.rows[0][0]
+
+
 CYPHER_TIMEOUT_S = FHIR_TIMEOUT_S = 10.0
 MOST_COMPARED = 4
 """Maximum number of conditions joined by && and || whose values are shown."""
@@ -150,17 +165,12 @@ class Checker:
             return CheckResult(None, expected=expected, error=self._no_graph, fault="none")
         try:
             result = await self._graph.query(assertion.cypher, timeout_s=CYPHER_TIMEOUT_S)
+            observed = only_value(result)
         except QueryError as error:
             return CheckResult(False, expected=expected, error=clean_line(str(error)))
         except PeerError as error:
             away = clean_line(str(error))
             return CheckResult(None, expected=expected, error=away, fault="infrastructure")
-        if len(result.rows) != 1 or not result.rows[0]:
-            error_text = (
-                f"the query returned {len(result.rows)} rows; an assertion needs exactly one"
-            )
-            return CheckResult(False, expected=expected, error=error_text)
-        observed = result.rows[0][0]
         passed, warning = compare(observed, expected)
         if passed:
             return CheckResult(True, observed, expected, warning=warning)

@@ -32,6 +32,7 @@ from bioeval_tui.expressions.kotlin_types import (
     substitute,
     variables,
 )
+from bioeval_tui.expressions.lexer import KEYWORDS_NOT_SUPPORTED
 from bioeval_tui.expressions.scopes import (
     CLOSED,
     CONSTANTS,
@@ -71,7 +72,7 @@ INSTEAD = {
     "buildList": "buildList is not supported; write listOf(…) + …",
     "buildSet": "buildSet is not supported; write setOf(…) + …",
     "buildMap": "buildMap is not supported; write mapOf(…) + …",
-    "runCatching": "exceptions are not supported; use toIntOrNull, firstOrNull, as? and their like",
+    "runCatching": KEYWORDS_NOT_SUPPORTED["try"],
     "hashCode": "hash codes are not supported; compare the values",
     "toFloat": "Float is not supported; use toDouble()",
     "toBigDecimal": "BigDecimal is not supported; use toDouble()",

@@ -29,7 +29,7 @@ from bioeval_tui.base.text import (
 from bioeval_tui.fhir.paths import Paths
 from bioeval_tui.fhir.queries import Query, check_write, parse_query, record_of, resource_path
 from bioeval_tui.jobs.models import FhirWrite
-from bioeval_tui.peers.failures import TRANSPORT_ERRORS, connection_error
+from bioeval_tui.peers.failures import REDIRECTED, TRANSPORT_ERRORS, connection_error
 from bioeval_tui.peers.http import make_client
 from bioeval_tui.peers.retry import may_retry
 from bioeval_tui.peers.seams import Found, PeerError, RecordSnapshot
@@ -350,7 +350,7 @@ class FhirServer:
             raise PeerError("fhir", message + _because(answer.why_none), status=status)
         message = f"{self._host} answered {clean_line(what, 200)} with {status}"
         if 300 <= status < 400:
-            message += ", a redirect, which is not followed"
+            message += REDIRECTED
         elif status in (401, 403):
             message += "; `fhir.headersEnv` names the variable with its token"
         raise PeerError(

@@ -35,6 +35,9 @@ _NO_TLS = frozenset(
 )
 """OpenSSL's reasons if the server does not speak TLS."""
 
+REDIRECTED = ", a redirect, which is not followed"
+"""Said after a status of 300 to 399."""
+
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError, UnicodeError)
 """What a failed exchange raises; a `UnicodeError` is of a host's name that cannot be looked up.
 
@@ -153,7 +156,7 @@ def status_error(peer: Peer, host: str, response: httpx2.Response) -> PeerError:
     status = response.status_code
     message = f"{host} answered {status} {clean_line(response.reason_phrase, 80)}".rstrip()
     if 300 <= status < 400:
-        message += ", a redirect, which is not followed"
+        message += REDIRECTED
     return PeerError(
         peer,
         message,

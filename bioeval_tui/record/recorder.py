@@ -24,11 +24,11 @@ from typing import Any
 
 from bioeval_tui.base.errors import RecordingError, StorageError
 from bioeval_tui.base.files import below, open_own, private_dir, sync_folder
-from bioeval_tui.base.portable import is_same_file, lock
+from bioeval_tui.base.portable import lock
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.moving import copy_open, link
-from bioeval_tui.record.runs import moved_file
+from bioeval_tui.record.runs import moved_file, require_same_file
 from bioeval_tui.record.spans import drop_content
 from bioeval_tui.record.tool_calls import INJECTED, injected_failure
 
@@ -374,9 +374,7 @@ def _open_private(path: Path, resume: bool) -> io.FileIO:
             lock(descriptor)
         except OSError:
             raise RecordingError(f"{path.name}: another process is writing to it") from None
-        if not is_same_file(descriptor, path):
-            # Deleted, or moved to another folder, between opening and locking.
-            raise RecordingError(f"{path.name}: was just deleted or moved; try again")
+        require_same_file(descriptor, path)
         if resume:
             _cut_torn_line(descriptor)
         elif os.fstat(descriptor).st_size:

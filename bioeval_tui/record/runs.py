@@ -315,6 +315,14 @@ def is_live(recording: Path) -> bool:
     return info is not None and info.alive()
 
 
+def require_same_file(descriptor: int, recording: Path) -> None:
+    """Raise unless a recording that is open and locked is still at its place: between the two, it
+    may have been deleted or moved.
+    """
+    if not is_same_file(descriptor, recording):
+        raise RecordingError(f"{recording.name}: was just deleted or moved; try again")
+
+
 @contextlib.contextmanager
 def only_here(recording: Path) -> Iterator[None]:
     """Lock a recording against writers, so that what is read inside the block stays valid.
@@ -339,8 +347,7 @@ def only_here(recording: Path) -> Iterator[None]:
                 f"{recording.stem} is in progress or being judged again in another process; wait"
                 " for it or cancel it"
             ) from None
-        if not is_same_file(descriptor, recording):
-            raise RecordingError(f"{recording.name}: was just deleted or moved; try again")
+        require_same_file(descriptor, recording)
         if os.name == "nt":  # an open file cannot be deleted there
             os.close(descriptor)
             descriptor = -1
