@@ -21,6 +21,7 @@ Mode = Literal["job", "rehearsal", "llm"]
 Exam = Literal["job", "gate", "off"]
 MOST_TRIALS = 10_000
 MOST_AT_ONCE = 1_000
+MOST_CASES = 10_000
 OTLP_PORT = 4318
 """Where exporters of OTLP over HTTP send spans by default."""
 

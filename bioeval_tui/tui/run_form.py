@@ -14,7 +14,13 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import both_or_all, listed, plural
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.peers.offline import HUMAN
-from bioeval_tui.record.run_options import OTLP_PORT, recorded_options
+from bioeval_tui.record.run_options import (
+    MOST_AT_ONCE,
+    MOST_CASES,
+    MOST_TRIALS,
+    OTLP_PORT,
+    recorded_options,
+)
 from bioeval_tui.tui.job_items import JobItem
 from bioeval_tui.tui.shared.editor import job_file
 
@@ -22,9 +28,6 @@ if TYPE_CHECKING:
     from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.services import Preferences
-
-MOST_REPEATS = 1000
-MOST_CASES = 10_000
 
 Played = Literal["job", "rehearsal"]
 
@@ -137,7 +140,7 @@ class RunForm:
     @property
     def trials(self) -> int | None:
         """The number of trials; None when that is not a number from 1 to 1,000."""
-        return _number(self.repeats)
+        return _number(self.repeats, MOST_TRIALS)
 
     def condition_names(self, job: JobItem) -> tuple[Condition, ...]:
         """Return the conditions of a run of a job with this form."""
@@ -148,7 +151,7 @@ class RunForm:
     @property
     def most_at_once(self) -> int | None:
         """The maximum number of concurrent conversations; None if empty or not a number."""
-        return _number(self.concurrency)
+        return _number(self.concurrency, MOST_AT_ONCE)
 
     @property
     def user_names(self) -> tuple[str, ...]:
@@ -176,9 +179,9 @@ class RunForm:
         if self.agent == "url" and (hint := url_hint(self.url.strip())):
             return f"address: {hint}"
         if self.trials is None:
-            return f"trials: give a whole number from 1 to {MOST_REPEATS:,}"
+            return f"trials: give a whole number from 1 to {MOST_TRIALS:,}"
         if self.concurrency.strip() and self.most_at_once is None:
-            return f"conversations: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
+            return f"conversations: give a whole number from 1 to {MOST_AT_ONCE:,}, or nothing"
         if self.sample.strip() and self.sample_size is None:
             return f"sample: give a whole number from 1 to {MOST_CASES:,}, or nothing"
         users = self.user_names
@@ -328,7 +331,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
-def _number(text: str, most: int = MOST_REPEATS) -> int | None:
+def _number(text: str, most: int) -> int | None:
     text = text.strip()
     if text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= most:
         return int(text)

@@ -785,6 +785,8 @@ async def test_an_error_in_the_run_dialog_is_one_sentence_that_names_its_field()
             ({"url": "file:///etc/passwd"}, "address: it must begin with http://"),
             ({"agent": "job", "repeats": "0"}, "trials: give"),
             ({"repeats": "²"}, "trials: give"),
+            # as many as `--repeat` takes
+            ({"repeats": "10001"}, "trials: give a whole number from 1 to 10,000"),
             ({"repeats": "99999999999999999999"}, "trials: give"),
             ({"repeats": "1", "concurrency": "many"}, "conversations: give"),
             ({"concurrency": "", "sample": "0"}, "sample: give"),

@@ -38,8 +38,8 @@ from bioeval_tui.jobs.loading import (
 )
 from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob
 from bioeval_tui.record.cases import JobCase
+from bioeval_tui.record.run_options import MOST_CASES
 
-MOST_CASES = 10_000
 MOST_TOLD = 100
 """Maximum number of problems of one text that are listed."""
 MOST_BYTES = 8_000_000

@@ -13,7 +13,6 @@ from typing import Any
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean, clean_line, plural
-from bioeval_tui.evaluation.wiring.cases import MOST_CASES
 from bioeval_tui.evaluation.wiring.persons import Persons
 from bioeval_tui.jobs.template import Answers, conversation_cases_text
 from bioeval_tui.peers.goodbyes import without_signoff
@@ -21,6 +20,7 @@ from bioeval_tui.record.cases import job_part
 from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import started_run
+from bioeval_tui.record.run_options import MOST_CASES
 from bioeval_tui.record.runs import is_own
 from bioeval_tui.record.state import ConversationState, RunState
 
