@@ -22,7 +22,8 @@ _BEGINNINGS = (
     (b"%PDF-", "a PDF document"),
     (b"SQLite format 3\x00", "an SQLite database"),
 )
-_LFS = b"version https://git-lfs.github.com/spec/"
+LFS = "version https://git-lfs.github.com/spec/"
+"""How a Git LFS pointer begins."""
 _UTF_16 = "text in UTF-16, as Excel's “Unicode text”; save it as UTF-8"
 _ENOUGH = 1024
 
@@ -41,7 +42,7 @@ def other_format(data: bytes) -> str | None:
         return _zip_format(data)
     if start.startswith(b"PAR1") and data.endswith(b"PAR1"):
         return "a Parquet file; write it with `to_csv(path, index=False)`"
-    if start.startswith(_LFS):
+    if start.startswith(LFS.encode()):
         return "a Git LFS pointer, not the file itself; get that with `git lfs pull`"
     if _is_page(start):
         return "a web page (HTML), perhaps of a download that needs a login"

@@ -22,7 +22,7 @@ import platformdirs
 from bioeval_tui.base.errors import InputError, forbidden
 from bioeval_tui.base.text import clean_line, home_relative, plural
 from bioeval_tui.grade.group_submissions import LIST, group_submissions, ungraded
-from bioeval_tui.grade.report_files import report_files
+from bioeval_tui.grade.report_files import REPORT, report_files
 from bioeval_tui.grade.run_groups import METADATA, listed_runs
 from bioeval_tui.grade.submissions import RUN_GROUP, Submission
 from bioeval_tui.grade.tasks.task import default_data_dir, default_tasks_dirs, tasks_root
@@ -130,7 +130,7 @@ def _report_places(place: Path) -> list[Path]:
     """Return where reports lie: in `place`, or of a checkout in its `runs` and beside them."""
     inner = place / "runs"
     if inner.is_dir() and not any(place.glob(_GROUP)):
-        reports = sorted(place.glob("*_grading_report.json"))
+        reports = sorted(place.glob(f"*{REPORT}"))
         if report_files(inner, named=False):
             reports.append(inner)
         return reports

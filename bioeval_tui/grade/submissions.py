@@ -15,10 +15,10 @@ from typing import Any
 
 from bioeval_tui.base.errors import InputError, Problem
 from bioeval_tui.base.text import clean_line, json_problem, plural
+from bioeval_tui.grade.formats import LFS
 
 RUN_GROUP = "_run-group_"
 """What the name of a run group's folder has before the agent's."""
-_LFS = "version https://git-lfs.github.com/spec/"
 LONGEST_NAME = 255
 """The most characters that a file's name has: cut earlier, two that differ at their ends would look
 the same.
@@ -69,7 +69,7 @@ def lfs_words(text: str) -> str:
     """Return `is a Git LFS pointer` and what fetches the file, if the text is that of one; else an
     empty text.
     """
-    if text.startswith(_LFS):
+    if text.startswith(LFS):
         return "is a Git LFS pointer, not the file itself: `git lfs pull` fetches it"
     return ""
 

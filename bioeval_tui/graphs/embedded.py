@@ -346,10 +346,10 @@ class EmbeddedFile:
 
 Answer = TypeVar("Answer")
 
-_GRACE_S = 2.0
+GRACE_S = 2.0
 """How many seconds after a statement's own deadline the caller stops waiting for the thread."""
 
-_SNAPSHOT_S = 20.0
+SNAPSHOT_S = 20.0
 
 
 class EmbeddedGraph:
@@ -397,7 +397,7 @@ class EmbeddedGraph:
 
     async def snapshot(self) -> GraphSnapshot:
         """Return counts by label and relationship type and a digest of the content."""
-        return await self._call(self._file.snapshot, _SNAPSHOT_S)
+        return await self._call(self._file.snapshot, SNAPSHOT_S)
 
     async def aclose(self) -> None:
         """Close the file and interrupt running queries. Closing twice is fine."""
@@ -415,7 +415,7 @@ class EmbeddedGraph:
         allowance = Allowance(timeout_s)
         self._under_way.add(allowance)
         try:
-            async with asyncio.timeout(timeout_s + _GRACE_S):
+            async with asyncio.timeout(timeout_s + GRACE_S):
                 return await asyncio.get_running_loop().run_in_executor(
                     self._thread, work, allowance
                 )

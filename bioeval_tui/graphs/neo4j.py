@@ -20,7 +20,14 @@ from bioeval_tui.base.addresses import NEO4J, url_problem
 from bioeval_tui.base.errors import BioevalError, QueryError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.graphs.cypher import check_read_only, check_setup, split_statements
-from bioeval_tui.graphs.embedded import COUNT_LABELS, COUNT_TYPES, MAX_DIGESTED, ContentDigest
+from bioeval_tui.graphs.embedded import (
+    COUNT_LABELS,
+    COUNT_TYPES,
+    GRACE_S,
+    MAX_DIGESTED,
+    SNAPSHOT_S,
+    ContentDigest,
+)
 from bioeval_tui.peers.seams import GraphSnapshot, PeerError, Rows
 
 _COLUMN = re.compile(r"\(line (\d+), column (\d+) \(offset: (\d+)\)\)")
@@ -145,8 +152,6 @@ def _properties(entity: Any) -> dict[str, Any]:
 MAX_ROWS = 10_000
 MAX_RESULT_CHARACTERS = 5_000_000
 _CONNECT_S = 5.0
-_GRACE_S = 2.0
-_SNAPSHOT_S = 20.0
 _ID_S = 5.0
 _IDLE_CHECK_S = 1.0
 """A connection that was idle for this many seconds is tested before use, because the server may
@@ -222,8 +227,8 @@ class Neo4jGraph:
 
     async def snapshot(self) -> GraphSnapshot:
         """Return counts by label and relationship type and a digest of the content."""
-        async with self._session(read=True, timeout_s=_SNAPSHOT_S) as session:
-            transaction = await session.begin_transaction(timeout=_SNAPSHOT_S)
+        async with self._session(read=True, timeout_s=SNAPSHOT_S) as session:
+            transaction = await session.begin_transaction(timeout=SNAPSHOT_S)
             async with transaction:
                 return await _summary(transaction)
 
@@ -244,7 +249,7 @@ class Neo4jGraph:
 
         try:
             async with (
-                asyncio.timeout(timeout_s + _GRACE_S),
+                asyncio.timeout(timeout_s + GRACE_S),
                 driver.session(
                     default_access_mode="READ" if read else "WRITE",
                     fetch_size=1000,
@@ -275,7 +280,7 @@ class Neo4jGraph:
                         self._uri,
                         auth=self._credentials,
                         connection_timeout=_CONNECT_S,
-                        connection_acquisition_timeout=_CONNECT_S + _GRACE_S,
+                        connection_acquisition_timeout=_CONNECT_S + GRACE_S,
                         max_transaction_retry_time=0,
                         liveness_check_timeout=_IDLE_CHECK_S,
                         notifications_min_severity="OFF",

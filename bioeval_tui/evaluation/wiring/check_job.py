@@ -47,7 +47,14 @@ from bioeval_tui.graphs.cypher import asks_nothing, check_read_only, check_setup
 from bioeval_tui.graphs.graphqlite import check_embedded
 from bioeval_tui.guards import NOT_LOOKED_FOR
 from bioeval_tui.jobs.filling import has_placeholders
-from bioeval_tui.jobs.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
+from bioeval_tui.jobs.loading import (
+    MAX_BYTES,
+    MAX_PROBLEMS,
+    NEEDS,
+    LoadedJob,
+    job_snapshot,
+    load_job,
+)
 from bioeval_tui.jobs.models import KINDS, EvaluationJob, JobTask, ModelOptions
 from bioeval_tui.jobs.sandbox import Sandbox
 from bioeval_tui.languages import LANGUAGES, language_of
@@ -265,8 +272,6 @@ UNRESTRICTED = (
     "; where you trust the job, `bioeval-tui run --unrestricted-setups` passes its setups to Neo4j"
     " as they are"
 )
-MAX_PROBLEMS = 500
-"""Maximum number of problems of one file's texts that are listed."""
 EVERY_CASE = CaseChoice()
 
 

@@ -39,11 +39,11 @@ from bioeval_tui.base.portable import lock
 from bioeval_tui.base.text import plural
 from bioeval_tui.grade.outcome_json import report_text
 from bioeval_tui.grade.published_totals import ReportTotals
+from bioeval_tui.grade.report_files import INDIVIDUAL, JOURNAL, REPORT
 from bioeval_tui.grade.score_numbers import exact_percentile, numpy_round
 from bioeval_tui.grade.submissions import Submission, SubmissionList
 from bioeval_tui.grade.tally import percentile_with_zeros
 
-JOURNAL = "_grading.jsonl"
 _SYNC_EVERY_S = 1.0
 
 
@@ -102,8 +102,8 @@ class BatchOutput:
             else:
                 self._journal_path = _claim(own)
             self._prefix = self._journal_path.name.removesuffix(JOURNAL)
-            self.report_path = folder_file(own, f"{self._prefix}_grading_report.json")
-            self.individual_dir = folder_below(folder, f"{self._prefix}_individual_reports")
+            self.report_path = folder_file(own, f"{self._prefix}{REPORT}")
+            self.individual_dir = folder_below(folder, f"{self._prefix}{INDIVIDUAL}")
             self._journal: IO[bytes] = os.fdopen(
                 open_own(self._journal_path, os.O_RDWR), "r+b", buffering=0
             )
@@ -340,9 +340,7 @@ def _claim(folder: Folder) -> Target:
     stamp = time.strftime("%Y-%m-%dT%H-%M-%S-GMT", time.gmtime())
     for count in range(1, 10_000):
         prefix = stamp if count == 1 else f"{stamp}-{count}"
-        if (folder / f"{prefix}_grading_report.json").exists() or (
-            folder / f"{prefix}_individual_reports"
-        ).exists():
+        if any((folder / f"{prefix}{ending}").exists() for ending in (REPORT, INDIVIDUAL)):
             continue
         path = folder_file(folder, f"{prefix}{JOURNAL}")
         with contextlib.suppress(FileExistsError):

@@ -46,7 +46,7 @@ async def test_an_unreachable_neo4j_is_reported() -> None:
 
 
 async def test_a_silent_neo4j_times_out(silent_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bioeval_tui.graphs.neo4j._GRACE_S", 0.05)
+    monkeypatch.setattr("bioeval_tui.graphs.neo4j.GRACE_S", 0.05)
     error = await failure_of(f"bolt://127.0.0.1:{silent_port}", timeout_s=0.1)
     assert "did not answer within 0.1 s" in str(error)
     assert error.retryable
