@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
-from typing import Any, assert_never
+from typing import Any
 
 from bioeval_tui.base.errors import BioevalError, ExpressionError, InvalidQueryError, QueryError
 from bioeval_tui.base.text import clean_line, compact_json, plural, shorten
@@ -276,15 +276,15 @@ def holds_on_nothing(assertion: Assertion) -> bool:
     """
     if assertion.invariant:
         return True
-    if isinstance(assertion, CypherAssertion | FhirAssertion):
-        return not assertion.expected
-    if isinstance(assertion, ExpressionAssertion):
-        return bool(check_expression(assertion.expression, _NOTHING).passed)
-    if isinstance(assertion, ToolCallsAssertion):
-        return bool(check_tool_calls(assertion.tool_calls, _NOTHING).passed)
-    if isinstance(assertion, MedalAssertion):
-        return False
-    assert_never(assertion)
+    match assertion:
+        case CypherAssertion() | FhirAssertion():
+            return not assertion.expected
+        case ExpressionAssertion():
+            return bool(check_expression(assertion.expression, _NOTHING).passed)
+        case ToolCallsAssertion():
+            return bool(check_tool_calls(assertion.tool_calls, _NOTHING).passed)
+        case MedalAssertion():
+            return False
 
 
 _NOTHING = AssertionView(

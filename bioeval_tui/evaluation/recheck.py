@@ -129,13 +129,15 @@ def _was_refused(talk: ConversationState, error: str) -> bool:
 
 def _not_recorded(assertion: Assertion) -> str:
     """Return why an assertion cannot be checked on any recording; empty if it can."""
-    if isinstance(assertion, CypherAssertion):
-        return NO_GRAPH
-    if isinstance(assertion, FhirAssertion):
-        return NO_RECORDS
-    if isinstance(assertion, MedalAssertion):
-        return NO_FILE
-    return ""
+    match assertion:
+        case CypherAssertion():
+            return NO_GRAPH
+        case FhirAssertion():
+            return NO_RECORDS
+        case MedalAssertion():
+            return NO_FILE
+        case ExpressionAssertion() | ToolCallsAssertion():
+            return ""
 
 
 def _kept(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from bioeval_tui.base.errors import JobError
+from bioeval_tui.expressions import evaluate, parse, scope
 from bioeval_tui.jobs.loading import (
     MOST_UNPACKED,
     CaseJobs,
@@ -49,6 +51,23 @@ def test_the_defaults_of_a_job_are_the_published_ones() -> None:
     assert job.max_turns == 20
     assert job.greetings == ("Hello", "Hi", "Greetings", "Yo", "Hey")
     assert job.tasks[0].type == "task"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "maxTurns", "greetings", "tasks[0].type", "scorer.prompt", "scorer.temperature",
+        *(f"evaluator.{each}" for each in ("name", "voice", "prompt", "temperature", "signoff")),
+    ],
+)  # fmt: skip
+def test_expressions_know_the_defaults_of_keys_that_a_job_leaves_out(key: str) -> None:
+    left_out = yaml.safe_load(MINIMAL) | {"evaluator": {}, "scorer": {}}
+    whole = job_snapshot(parse_job(MINIMAL, Path("job.yml")).job)
+    known, said = (
+        evaluate(parse(f"evaluation.job.{key}"), scope(None, {"job": job}))
+        for job in (left_out, whole)
+    )
+    assert known == said
 
 
 def test_a_job_may_name_its_conditions_in_printable_words_of_one_line() -> None:
