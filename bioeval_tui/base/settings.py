@@ -60,6 +60,59 @@ class RoleSettings:
     api_type: Provider | None = None
 
 
+class _Variables:
+    """The variables of an environment, each read as what it has to be."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = values
+
+    def text(self, name: str) -> str | None:
+        return (self._values.get(name) or "").strip() or None
+
+    def secret(self, name: str) -> Secret | None:
+        setting = self.text(name)
+        if setting:
+            return Secret(setting)
+        return None
+
+    def seconds(self, name: str, usual: float) -> float:
+        setting = self.text(name)
+        try:
+            value = usual if setting is None else float(setting)
+        except ValueError:
+            value = 0.0
+        if not 0 < value < float("inf"):
+            raise UsageError(
+                f"{name}={clean_line(setting or '', 40)}: must be a number of seconds, such as"
+                f" {usual:g}"
+            )
+        return value
+
+    def provider(self, name: str) -> Provider | None:
+        setting = self.text(name)
+        known = next((one for one in PROVIDERS if one == setting), None)
+        if setting is not None and known is None:
+            raise UsageError(f"{name}={clean_line(setting, 40)}: use one of {', '.join(PROVIDERS)}")
+        return known
+
+    def role(self, name: str) -> RoleSettings:
+        return RoleSettings(
+            self.text(f"{name}_BASE_URL"),
+            self.secret(f"{name}_API_KEY"),
+            self.text(f"{name}_MODEL"),
+            self.provider(f"{name}_API_TYPE"),
+        )
+
+    def ports(self, name: str) -> tuple[int, ...]:
+        setting = self.text(name)
+        if setting is None:
+            return DEFAULT_LOCAL_PORTS
+        parts = setting.split(",")
+        if not all(part.strip().isdecimal() and 0 < int(part) < 65_536 for part in parts):
+            raise UsageError(f"{name}={clean_line(setting, 40)}: must be ports, such as 8080,11434")
+        return tuple(map(int, parts))
+
+
 # A plain dataclass: every command and the first paint of the screens read settings, and pydantic
 # takes longer to import than all else that they need.
 @dataclass(frozen=True)
@@ -106,81 +159,30 @@ class Settings:
         Raises:
             UsageError: a number of seconds is invalid, or a provider is unknown.
         """
-        values = os.environ if environment is None else environment
-
-        def text(name: str) -> str | None:
-            return (values.get(name) or "").strip() or None
-
-        def secret(name: str) -> Secret | None:
-            setting = text(name)
-            if setting:
-                return Secret(setting)
-            return None
-
-        def seconds(name: str, usual: float) -> float:
-            setting = text(name)
-            try:
-                value = usual if setting is None else float(setting)
-            except ValueError:
-                value = 0.0
-            if not 0 < value < float("inf"):
-                raise UsageError(
-                    f"{name}={clean_line(setting or '', 40)}: must be a number of seconds, such as"
-                    f" {usual:g}"
-                )
-            return value
-
-        def provider(name: str) -> Provider | None:
-            setting = text(name)
-            known = next((one for one in PROVIDERS if one == setting), None)
-            if setting is not None and known is None:
-                raise UsageError(
-                    f"{name}={clean_line(setting, 40)}: use one of {', '.join(PROVIDERS)}"
-                )
-            return known
-
-        def role(name: str) -> RoleSettings:
-            return RoleSettings(
-                text(f"{name}_BASE_URL"),
-                secret(f"{name}_API_KEY"),
-                text(f"{name}_MODEL"),
-                provider(f"{name}_API_TYPE"),
-            )
-
-        def ports(name: str) -> tuple[int, ...]:
-            setting = text(name)
-            if setting is None:
-                return DEFAULT_LOCAL_PORTS
-            parts = setting.split(",")
-            if not all(part.strip().isdecimal() and 0 < int(part) < 65_536 for part in parts):
-                raise UsageError(
-                    f"{name}={clean_line(setting, 40)}: must be ports, such as 8080,11434"
-                )
-            return tuple(map(int, parts))
-
+        given = _Variables(os.environ if environment is None else environment)
         folders = tuple(
-            Path(part) for part in (text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part
+            Path(part) for part in (given.text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part
         )
         return cls(
-            openai_api_key=secret("OPENAI_API_KEY"),
-            openai_base_url=text("OPENAI_BASE_URL"),
-            openai_api_type=provider("OPENAI_API_TYPE") or "openai",
-            evaluator=role("BIOEVAL_EVALUATOR"),
-            judge=role("BIOEVAL_JUDGE"),
-            agent_api_type=provider("BIOEVAL_AGENT_API_TYPE"),
-            neo_uri=text("NEO_URI") or DEFAULT_NEO_URI,
-            neo_uri_is_set=text("NEO_URI") is not None,
-            neo_username=text("NEO_USERNAME") or "neo4j",
-            neo_password=secret("NEO_PASSWORD"),
-            graph_uri=secret("BIOEVAL_GRAPH_URI"),
-            agent_url=text("BIOEVAL_AGENT_URL") or DEFAULT_AGENT_URL,
-            agent_url_is_set=text("BIOEVAL_AGENT_URL") is not None,
-            agent_api_key=secret("BIOEVAL_AGENT_API_KEY"),
-            knowledge_url=text("BIOEVAL_KNOWLEDGE_URL") or DEFAULT_KNOWLEDGE_URL,
-            model_timeout_s=seconds("BIOEVAL_MODEL_TIMEOUT_S", DEFAULT_MODEL_TIMEOUT_S),
-            longest_wait_s=seconds("BIOEVAL_LONGEST_WAIT_S", DEFAULT_LONGEST_WAIT_S),
-            data_dir_override=text("BIOEVAL_DATA_DIR"),
-            local_ports=ports("BIOEVAL_LOCAL_PORTS"),
+            openai_api_key=given.secret("OPENAI_API_KEY"),
+            openai_base_url=given.text("OPENAI_BASE_URL"),
+            openai_api_type=given.provider("OPENAI_API_TYPE") or "openai",
+            evaluator=given.role("BIOEVAL_EVALUATOR"),
+            judge=given.role("BIOEVAL_JUDGE"),
+            agent_api_type=given.provider("BIOEVAL_AGENT_API_TYPE"),
+            neo_uri=given.text("NEO_URI") or DEFAULT_NEO_URI,
+            neo_uri_is_set=given.text("NEO_URI") is not None,
+            neo_username=given.text("NEO_USERNAME") or "neo4j",
+            neo_password=given.secret("NEO_PASSWORD"),
+            graph_uri=given.secret("BIOEVAL_GRAPH_URI"),
+            agent_url=given.text("BIOEVAL_AGENT_URL") or DEFAULT_AGENT_URL,
+            agent_url_is_set=given.text("BIOEVAL_AGENT_URL") is not None,
+            agent_api_key=given.secret("BIOEVAL_AGENT_API_KEY"),
+            knowledge_url=given.text("BIOEVAL_KNOWLEDGE_URL") or DEFAULT_KNOWLEDGE_URL,
+            model_timeout_s=given.seconds("BIOEVAL_MODEL_TIMEOUT_S", DEFAULT_MODEL_TIMEOUT_S),
+            longest_wait_s=given.seconds("BIOEVAL_LONGEST_WAIT_S", DEFAULT_LONGEST_WAIT_S),
+            data_dir_override=given.text("BIOEVAL_DATA_DIR"),
+            local_ports=given.ports("BIOEVAL_LOCAL_PORTS"),
             tasks_dirs=folders,
         )
 
