@@ -13,6 +13,8 @@ from typing import Literal
 
 DASH = "–"
 """The sign for a missing value: not measured, not yet, not applicable."""
+SCORE_DECIMALS = 5
+"""A submission's score has so many, as published."""
 NO_REASON = "no reason was recorded"
 """Said in the place of a missing reason."""
 
@@ -145,7 +147,8 @@ def number(value: float | None) -> str:
 def score_text(value: float) -> str:
     """Return the score of a submission, or a threshold, with up to five decimals."""
     # no -0, also of what is rounded to it
-    return f"{round(value, 5) + 0.0:.5f}".rstrip("0").rstrip(".")
+    rounded = round(value, SCORE_DECIMALS) + 0.0
+    return f"{rounded:.{SCORE_DECIMALS}f}".rstrip("0").rstrip(".")
 
 
 def number3(value: float | None) -> str:

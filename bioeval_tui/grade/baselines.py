@@ -28,6 +28,7 @@ import pandas as pd
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.files import Target, below, folder_below, folder_file, write_whole
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.grade.report_fields import time_stamp
 from bioeval_tui.grade.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def run_baselines(
     """
     # first all, so that a failure leaves no folder
     predicted = {kind: predict(task, kind, seed) for kind in kinds}
-    stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S-GMT")
+    stamp = time_stamp(datetime.now(UTC))
     name = task.id.replace("/", "-")
     written = []
     for kind, prediction in predicted.items():

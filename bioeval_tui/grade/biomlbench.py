@@ -11,10 +11,10 @@ import importlib.util
 import json
 import logging
 import sys
-import time
 import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
@@ -40,6 +40,7 @@ from bioeval_tui.grade.grade import (
 from bioeval_tui.grade.grader import Grader
 from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grade.published_totals import aggregate_reports
+from bioeval_tui.grade.report_fields import time_stamp
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.tables import read_exactly
 from bioeval_tui.grade.task_report import TaskReport
@@ -252,7 +253,7 @@ def load_yaml(fpath: Path) -> Any:
 
 def get_timestamp() -> str:
     """Return the time in UTC as `YYYY-MM-DDTHH-MM-SS-GMT`."""
-    return time.strftime("%Y-%m-%dT%H-%M-%S-GMT", time.gmtime())
+    return time_stamp(datetime.now(UTC))
 
 
 def import_fn(fn_import_string: str) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from bioeval_tui.base import units
 from bioeval_tui.base.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.base.files import below, written_by_path
 from bioeval_tui.base.text import clean_line
@@ -381,8 +382,8 @@ def _read(item: Any, most_bytes: int | None) -> Any:
 def _refuse_large(name: str, size: int, most_bytes: int | None) -> None:
     if most_bytes is not None and size > most_bytes:
         raise InvalidSubmissionError(
-            f"`{clean_line(name, 60)}` would unpack to {size / 1e6:,.0f} MB; "
-            f"{most_bytes / 1e6:,.0f} MB is the limit for this task"
+            f"`{clean_line(name, 60)}` would unpack to {units.size(size)}; "
+            f"{units.size(most_bytes)} is the limit for this task"
         )
 
 

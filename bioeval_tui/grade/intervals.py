@@ -17,13 +17,14 @@ import numpy as np
 
 from bioeval_tui.base.errors import InvalidSubmissionError
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.units import SCORE_DECIMALS
 from bioeval_tui.grade.chances import medal_chances
 from bioeval_tui.grade.code_draws import CODE_LIMIT_S, code_draws
 from bioeval_tui.grade.grade import TaskGrading, grading_of
 from bioeval_tui.grade.leaderboard import Leaderboard
 from bioeval_tui.grade.resampling import CannotResampleError, Draws
 from bioeval_tui.grade.rivals import load_rivals
-from bioeval_tui.grade.score_numbers import SCORE_DECIMALS, rows_words
+from bioeval_tui.grade.score_numbers import rows_words
 from bioeval_tui.grade.scorers import CodeScorer
 from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.grade.uncertainty import Uncertainty

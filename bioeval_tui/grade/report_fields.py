@@ -15,6 +15,11 @@ _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T_ ](\d\d)-(\d\d)-(\d\d)(?:-?(?:GMT|UTC)
 """A time as folders of runs are named: in UTC, without colons."""
 
 
+def time_stamp(at: datetime) -> str:
+    """Return a time in UTC as BioML-bench writes it in names: `2026-01-26T18-58-19-GMT`."""
+    return f"{at:%Y-%m-%dT%H-%M-%S}-GMT"
+
+
 def text_or_empty(name: str, value: Any) -> str:
     """Return a text; empty for None.
 

@@ -10,8 +10,7 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-SCORE_DECIMALS = 5
-"""A score has so many, as published."""
+from bioeval_tui.base.units import SCORE_DECIMALS
 
 
 def to_score(value: Any) -> float:

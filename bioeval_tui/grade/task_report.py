@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from bioeval_tui.base.units import NO_REASON, score_text
+from bioeval_tui.base.units import NO_REASON, SCORE_DECIMALS, score_text
 from bioeval_tui.grade.doubts import Doubt
 from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.ledger import Looks
@@ -29,7 +29,6 @@ from bioeval_tui.grade.report_fields import (
     yes_or_none,
 )
 from bioeval_tui.grade.score_numbers import (
-    SCORE_DECIMALS,
     exact_percentile,
     rows_words,
     score_that_reaches,

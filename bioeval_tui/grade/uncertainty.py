@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from bioeval_tui.base import units
+
 NO_MEDAL = "no medal"
 
 
@@ -129,4 +131,4 @@ def percent(share: float) -> str:
         return "< 1 %"
     if 0.995 <= share < 1:
         return "> 99 %"
-    return f"{share:.0%}".replace("%", " %")
+    return units.share(share)

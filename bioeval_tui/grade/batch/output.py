@@ -18,6 +18,7 @@ import time
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,6 +40,7 @@ from bioeval_tui.base.portable import lock
 from bioeval_tui.base.text import plural
 from bioeval_tui.grade.outcome_json import report_text
 from bioeval_tui.grade.published_totals import ReportTotals
+from bioeval_tui.grade.report_fields import time_stamp
 from bioeval_tui.grade.report_files import INDIVIDUAL, JOURNAL, REPORT
 from bioeval_tui.grade.score_numbers import exact_percentile, numpy_round
 from bioeval_tui.grade.submissions import Submission, SubmissionList
@@ -337,7 +339,7 @@ def _file_names(submissions: Sequence[Submission]) -> list[str]:
 
 
 def _claim(folder: Folder) -> Target:
-    stamp = time.strftime("%Y-%m-%dT%H-%M-%S-GMT", time.gmtime())
+    stamp = time_stamp(datetime.now(UTC))
     for count in range(1, 10_000):
         prefix = stamp if count == 1 else f"{stamp}-{count}"
         if any((folder / f"{prefix}{ending}").exists() for ending in (REPORT, INDIVIDUAL)):

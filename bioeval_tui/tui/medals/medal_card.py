@@ -19,6 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.base.text import home_relative, plural, terminal_text
+from bioeval_tui.base.units import number1
 from bioeval_tui.base.widths import padded
 from bioeval_tui.grade.explaining.sections import PRIVATE
 from bioeval_tui.grade.ledger import ordinal
@@ -185,13 +186,13 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     if not report.place_words:
         facts.append(Cell("place not known"))
     if report.leaderboard_percentile is not None:
-        facts.append(Cell(f"percentile {report.leaderboard_percentile:.1f}"))
+        facts.append(Cell(f"percentile {number1(report.leaderboard_percentile)}"))
     lines = packed([[fact] for fact in facts if fact.text], width, " · ")
     lines += _attempt_lines(report)
     if report.beats_human is not None:
         words = "above the human median" if report.beats_human else "not above the human median"
         if report.human_percentile is not None:
-            words += f", human percentile {report.human_percentile:.1f}"
+            words += f", human percentile {number1(report.human_percentile)}"
         lines.append([Cell(words)])
     return [*lines, []]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.cells import cell_len
 
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.base.units import DASH, score_text
+from bioeval_tui.base.units import DASH, number1, score_text
 from bioeval_tui.base.widths import told_apart
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.report_files import supersedes
@@ -130,11 +130,10 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
     }
     if report is None or not report.valid_submission:
         return cells | dict.fromkeys(SCORED, next_medal(row))
-    percentile = report.leaderboard_percentile
     return cells | {
         "score": Cell(column_number(report.score), "strong"),
         "95 % interval": Cell(report.interval_words or "–", "quiet"),
-        "pctl": Cell("–" if percentile is None else f"{percentile:.1f}"),
+        "pctl": Cell(number1(report.leaderboard_percentile)),
         "> median": _yes_cell(report.above_median),
         "> human": _yes_cell(report.beats_human),
         "next medal": next_medal(row),
