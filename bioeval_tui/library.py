@@ -209,7 +209,7 @@ async def _evaluate(request: RunRequest, stop: asyncio.Event, *, progress: bool)
     spec = spec_of(request, settings.runs_dir)
     prepared = prepare_batch(spec, settings)
     with contextlib.ExitStack() as opened:
-        opening = on_cluster(spec, prepared, settings)
+        opening = on_cluster(spec, prepared)
         # It waits for the cluster, and the loop may be the caller's.
         cluster = await asyncio.to_thread(opened.enter_context, opening)
         prepared = cluster.prepared

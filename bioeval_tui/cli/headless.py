@@ -258,7 +258,7 @@ def _hold(
         # a rubric that comes from the cases is not known yet
         if run.plan.job.judged or not run.plan.job.rubric:
             rules.require_tasks(len(run.plan.job.judged), run.plan.job_name)
-    with on_cluster(spec, prepared, settings) as cluster:
+    with on_cluster(spec, prepared) as cluster:
         return _hold_checked(cluster, spec, settings, talk, verbose=verbose)
 
 

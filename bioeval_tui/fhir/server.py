@@ -271,7 +271,7 @@ class FhirServer:
                     f"the result is larger than {MAX_ENTRIES:,} resources, {MAX_PAGES} pages or"
                     f" {MAX_BYTES:,} bytes: ask for less"
                 )
-            following = self._next_page(bundle, url)
+            following = self._next_page(bundle)
             if following is None:
                 break
             if following in seen:
@@ -285,7 +285,7 @@ class FhirServer:
         whole.pop("link", None)
         return _Result(whole, "; ".join(filter(None, dict.fromkeys(notes))))
 
-    def _next_page(self, bundle: Mapping[str, Any], url: str) -> str | None:
+    def _next_page(self, bundle: Mapping[str, Any]) -> str | None:
         """Return the URL of the next page; None after the last one.
 
         Raises:

@@ -127,7 +127,7 @@ def _called_draws(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:
     if to_score(once(np.arange(rows))) != as_handed_in:
         raise CannotResampleError("its grader's score depends on the ids of the rows")
     random = np.random.default_rng(0)
-    scores = resample(rows, [np.arange(rows)], once, random, time_limit_s, fewest=_FEWEST_CALLS)
+    scores = resample([np.arange(rows)], once, random, time_limit_s, fewest=_FEWEST_CALLS)
     return drawn(scores, f"bootstrap, {len(scores):,} calls of the grader on resampled rows", rows)
 
 

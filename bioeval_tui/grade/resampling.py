@@ -175,12 +175,11 @@ def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None
             np.mean([metric.function(true[drawn], guess[drawn], *more) for true, guess in pairs])
         )
 
-    scores = resample(rows, strata, once, random, TIME_LIMIT_S)
+    scores = resample(strata, once, random, TIME_LIMIT_S)
     return drawn(scores, _words(len(scores), "rows", len(strata) > 1), rows)
 
 
 def resample(
-    rows: int,
     strata: Sequence[NDArray[np.int64]],
     once: Callable[[NDArray[np.int64]], float],
     random: np.random.Generator,

@@ -236,7 +236,7 @@ def answer_trial(run: RecordedRun, trial: int) -> Answer:
     """Return the answer of one of several trials, which cannot say how sure it is."""
     talks = [talk for talk in run.conversations if talk.trial == trial]
     scores = tuple(of.SideScore(_side(run, talk.condition), talk.score) for talk in talks)
-    what = of.RunScores(scores, None, (), _fail_everywhere(run, talks), None, (), 1)
+    what = of.RunScores(scores, None, (), _fail_everywhere(talks), None, (), 1)
     lowest = min((talk for talk in talks if talk.score is not None), key=_score, default=None)
     finding = of.OneOfTrials(trial, run.started.trials)
     decided = _deciding(lowest, what)
@@ -659,7 +659,7 @@ def _run_scores(run: RecordedRun, summary: Summary, counted: Counted) -> of.RunS
         there = ()  # what was not reached any more is no finding of its own
     elif not run.has_cases:
         everywhere = _fail_everywhere(
-            run, scored, [each for each in summary.conditions if not each.is_placebo]
+            scored, [each for each in summary.conditions if not each.is_placebo]
         )
     times = max((len(run.conversations_in(name)) for name in run.conditions), default=0)
     on_shared: tuple[float, ...] = ()
@@ -680,7 +680,6 @@ def _means(summary: Summary) -> dict[Condition, float | None]:
 
 
 def _fail_everywhere(
-    run: RecordedRun,
     talks: Sequence[ConversationResult],
     conditions: Sequence[ConditionSummary] = (),
 ) -> tuple[of.Fails, ...]:

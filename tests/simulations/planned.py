@@ -4,25 +4,12 @@ intervals are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import sqrt
 from random import Random
 from statistics import fmean
 
 from bioeval_tui.statistics.intervals import t_quantile
 from bioeval_tui.statistics.planning import VarianceComponents
-
-Noise = Callable[[Random], float]
-
-
-def gaussian(random: Random) -> float:
-    """Return noise of variance 1."""
-    return random.gauss(0, 1)
-
-
-def skewed(random: Random) -> float:
-    """Return noise of variance 1 with a long tail."""
-    return random.expovariate(1) - 1
 
 
 def realised(
@@ -31,7 +18,6 @@ def realised(
     cases: int,
     trials: int,
     batches: int,
-    noise: Noise = gaussian,
     seed: int = 1,
 ) -> tuple[float, float]:
     """Return (share of batches whose interval leaves out 0, mean width of the interval)."""
@@ -41,7 +27,8 @@ def realised(
     told, widths = 0, []
     for _ in range(batches):
         means = [
-            effect + between * noise(random) + within * random.gauss(0, 1) for _ in range(cases)
+            effect + between * random.gauss(0, 1) + within * random.gauss(0, 1)
+            for _ in range(cases)
         ]
         mean = fmean(means)
         half = critical * sqrt(sum((x - mean) ** 2 for x in means) / (cases - 1) / cases)

@@ -27,7 +27,6 @@ from bioeval_tui.base.errors import UnavailableError, UsageError
 from bioeval_tui.base.hosts import host_of
 from bioeval_tui.base.installation import NAME
 from bioeval_tui.base.proxies import is_loopback
-from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.evaluation.conversation.on_workers import (
     LostClusterError,
@@ -57,9 +56,7 @@ class OnCluster:
 
 
 @contextlib.contextmanager
-def on_cluster(
-    spec: EngineSpec, prepared: Sequence[PreparedRun], settings: Settings
-) -> Iterator[OnCluster]:
+def on_cluster(spec: EngineSpec, prepared: Sequence[PreparedRun]) -> Iterator[OnCluster]:
     """Give the batch the workers of `spec.scheduler`; without one, leave it as it is.
 
     Blocks while every worker looks whether it can hold the conversations.
@@ -80,7 +77,7 @@ def on_cluster(
         _require_same_program(client)
         for run in prepared:
             _require_private(spec, run, threads)
-        orders = [_order(spec, run, len(prepared)) for run in prepared]
+        orders = [_order(spec, run) for run in prepared]
         shares = _Shares(spec, prepared, sum(threads.values()))
         orders = [
             replace(order, spec=shares.limit(order.spec, run))
@@ -219,7 +216,7 @@ class _Shares:
         return replace(spec, concurrency=self.of(run), requests_per_minute=self.per_minute)
 
 
-def _order(spec: EngineSpec, run: PreparedRun, runs: int) -> Order:
+def _order(spec: EngineSpec, run: PreparedRun) -> Order:
     """Return what a worker is told of a run: what this environment decided, and no key."""
     plan, token = run.plan, secrets.token_hex(8)
     mine = next(one for one in spec.runs if one.run_id == plan.run_id)

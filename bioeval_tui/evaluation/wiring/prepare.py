@@ -321,7 +321,7 @@ async def _open_parts(
         if server is not None:
             stack.push_async_callback(server.aclose)
         if makers.job.evaluator.kind == HUMAN:
-            _seat_person(makers, spec, control)
+            _seat_person(makers, control)
         parts = makers.parts(judge, graph, why_not, server)
         if graph is not None:
             parts = replace(
@@ -330,7 +330,7 @@ async def _open_parts(
         yield parts
 
 
-def _seat_person(makers: Makers, spec: EngineSpec, control: Control) -> None:
+def _seat_person(makers: Makers, control: Control) -> None:
     """Let a person play the user from the start, for which the screen opens its input line."""
     makers.control = control
     assert makers.plan is not None
