@@ -181,6 +181,9 @@ class Parts:
     records: PatientRecords | None = None
     """The FHIR server of the job's setups and assertions."""
     guard: Guard | None = None
+    """Checks the messages of a model that plays the user; None if it is not checked, and a user who
+    brought up nothing is not at fault either.
+    """
     placebo: Callable[[EvaluationJob, int], tuple[str, ...]] = lambda job, trial: ()
     """Returns what the placebo's user tells in a trial in the place of each fact."""
     files_before: Callable[[], Awaitable[dict[str, str]]] | None = None
