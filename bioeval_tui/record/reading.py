@@ -350,7 +350,7 @@ class RecordedEvents(Sequence[RunEvent]):
         first, beyond = self._firsts[block - 1 : block + 1]
         events = LineReader(self._path.name).feed(_read_part(self._path, begin, end - begin))
         if len(events) < beyond - first:
-            raise RecordingError(f"{self._path}: changed while it was shown")
+            raise changed_while_shown(self._path)
         self._share(events)
         return first, events[: beyond - first]
 
@@ -546,11 +546,19 @@ def started_run(
         state, reader.problems = apply_all(RunState(), recording.events), [*recording.problems]
     if state.started is None:
         read_recording(path)  # says why no event could be read
-        raise RecordingError(
-            f"{path.name}: the first event, which contains the job, is missing",
-            tuple(reader.problems),
-        )
+        raise no_first_event(path, reader.problems)
     return state, state.started, tuple(reader.problems)
+
+
+def no_first_event(path: Path, problems: Iterable[Problem] = ()) -> RecordingError:
+    """Return the error of a recording that lacks the event with the job, and what else is wrong."""
+    message = f"{path.name}: the first event, which contains the job, is missing"
+    return RecordingError(message, tuple(problems))
+
+
+def changed_while_shown(path: Path) -> RecordingError:
+    """Return the error of a recording that is no longer what was read of it."""
+    return RecordingError(f"{path}: changed while it was shown")
 
 
 def fold_file(path: Path, *, light: bool, reader: LineReader | None = None) -> RunState:

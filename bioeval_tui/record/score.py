@@ -30,6 +30,7 @@ FAILURE_PENALTY = 0.3
 MOST_PENALTY = 0.5
 NEVER_ANSWERED = "the agent never answered"
 NO_TASKS = "the job has no tasks"
+NO_ASSERTIONS = "the job has no assertions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +198,7 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
     One assertion that could not be measured (None) makes the part not measured. One without weight
     counts for nothing.
     """
-    none = "no assertion has a weight" if results else "the job has no assertions"
+    none = "no assertion has a weight" if results else NO_ASSERTIONS
     results = [(weight, passed) for weight, passed in results if weight]
     if not results:
         return ScorePart(

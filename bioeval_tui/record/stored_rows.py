@@ -25,7 +25,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.cases import Case
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.persona_facts import PersonaFacts
-from bioeval_tui.record.reading import LineReader
+from bioeval_tui.record.reading import LineReader, changed_while_shown
 from bioeval_tui.record.state import (
     ConversationKey,
     ConversationState,
@@ -168,7 +168,7 @@ class RowSource:
             apply(folded, event)
         talk = folded.conversations.get(key)
         if talk is None:
-            raise self._changed()
+            raise changed_while_shown(self.path)
         return talk
 
     def events(self, piece: Piece) -> Iterator[RunEvent]:
@@ -186,12 +186,9 @@ class RowSource:
         except OSError as error:
             raise RecordingError(f"{self.path}: cannot be read: {error.strerror}") from None
         if zlib.crc32(data) != piece.checksum:
-            raise self._changed()
+            raise changed_while_shown(self.path)
         written = LineReader(self.path.name).feed(data)
         yield from written if self.mask is None else self.mask.events(written)
-
-    def _changed(self) -> RecordingError:
-        return RecordingError(f"{self.path}: changed while it was shown")
 
 
 class _Partial(BaseModel):

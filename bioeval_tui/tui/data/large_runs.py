@@ -15,7 +15,7 @@ from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.masking import masking
-from bioeval_tui.record.reading import LineReader, batches
+from bioeval_tui.record.reading import LineReader, batches, no_first_event
 from bioeval_tui.record.runs import is_large, overlay_path
 from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.record.stored import StoredRun
@@ -223,5 +223,5 @@ def _begun(path: Path) -> RunState:
             apply(state, batch[0])
             break
     if state.started is None:
-        raise RecordingError(f"{path.name}: the first event, which contains the job, is missing")
+        raise no_first_event(path)
     return state

@@ -20,6 +20,7 @@ from textual.message import Message
 from bioeval_tui.base.units import latency_short
 from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.record.effect import shared_criteria, trial_difference
+from bioeval_tui.record.score import NO_ASSERTIONS, NO_TASKS
 from bioeval_tui.report import rows
 from bioeval_tui.report.sentences import shared_words
 from bioeval_tui.tui.shared.cells import (
@@ -33,7 +34,7 @@ from bioeval_tui.tui.shared.cells import (
     spread,
     uplift as uplift_cell,
 )
-from bioeval_tui.tui.shared.line_widgets import TabLine
+from bioeval_tui.tui.shared.line_widgets import SHORTEST_NAME, TabLine
 from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
 from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, LinePainter, title_lines
 
@@ -388,7 +389,7 @@ class TasksPanel(Panel):
 
         note = Content("")
         if not tasks:
-            note = Content("the job has no tasks")
+            note = Content(NO_TASKS)
         self.set_panel(
             names_head(names, [column] * len(names)),
             len(tasks),
@@ -510,7 +511,7 @@ class AssertionsPanel(Panel):
 
         summary = Content("")
         if not checked:
-            summary = Content("the job has no assertions")
+            summary = Content(NO_ASSERTIONS)
         elif uplift := uplift_cells(state, look.trial):
             summary = paint(Cell("difference  ", "quiet"), *uplift)
         count, _ = shown(width)
@@ -536,8 +537,6 @@ def _marks(
 
 
 NAMES = ("tasks", "latency", "assertions")
-SHORTEST_NAME = 12
-"""Fewer cells are no room for a name."""
 
 
 def status_line(state: RunState, condition: Condition, trial: int, width: int) -> Content:
