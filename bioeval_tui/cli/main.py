@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import signal
 import sys
 import traceback
 from typing import NoReturn
@@ -162,6 +163,14 @@ def _run(*, debug: bool) -> int:
             _say(missing)
         else:
             _defect(error)
+        return ExitCode.NOT_MEASURED
+    except BaseException as ended:
+        # By SIGTERM: see `cli/show_demo.py`.
+        if isinstance(ended, SystemExit) and ended.code == 128 + signal.SIGTERM:
+            raise
+        # A task or signal handler of the agent's, say: with its code of success, a gate would pass.
+        how = type(ended).__name__
+        _write(f"error: code that this program called ended it ({how}), before its work was done")
         return ExitCode.NOT_MEASURED
 
 

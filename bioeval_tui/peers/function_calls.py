@@ -120,7 +120,9 @@ class FunctionCalls:
         if callable(start):
             try:
                 await _result(start, self._conversation)
-            except (Exception, SystemExit) as error:  # as in `answer`
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:  # as in `answer`
                 raise FunctionError(f": its start raised {why(error)}") from error
 
     async def answer(
@@ -150,9 +152,9 @@ class FunctionCalls:
                     tell({"piece": _text(piece, "yielded")})
                 return None
             return _text(answer, "returned")
-        except FunctionError:
+        except (FunctionError, asyncio.CancelledError):
             raise
-        except (Exception, SystemExit) as error:  # the agent's code may raise anything
+        except BaseException as error:  # the agent's code may raise anything
             raise FunctionError(f" raised {why(error)}") from error
 
     async def observe(self) -> dict[str, Any] | None:
@@ -230,7 +232,7 @@ def load_function(
             value = getattr(value, part)
     except UnusableError:
         raise
-    except (Exception, SystemExit) as error:  # importing runs other people's code
+    except BaseException as error:  # importing runs other people's code
         raise UnusableError(f" cannot be loaded: {why(error)}") from error
     if not callable(value):
         raise UnusableError(" is not a function")
@@ -268,11 +270,12 @@ async def in_thread(function: Callable[..., Any], *given: Any) -> Any:
         result, error = None, None
         try:
             result = context.run(function, *given)
-        except Exception as raised:  # it belongs to the caller
+        except BaseException as raised:  # it belongs to the caller
             error = raised
-        except BaseException as raised:
-            # `sys.exit` would end this thread unheard, and its caller wait forever.
-            error = RuntimeError(f"{type(raised).__name__}: {raised}")
+            # `sys.exit` would end this thread unheard, and no future takes a StopIteration: the
+            # caller would wait forever.
+            if not isinstance(raised, Exception) or isinstance(raised, StopIteration):
+                error = RuntimeError(why(raised))
         with contextlib.suppress(RuntimeError):  # the loop is closed
             loop.call_soon_threadsafe(settle, result, error)
 
@@ -300,7 +303,11 @@ def plain(value: Any, depth: int = 0) -> Any:
 
 def why(error: BaseException) -> str:
     """Return an exception as text: `ValueError: no such thing`."""
-    return f"{type(error).__name__}: {error}"
+    try:
+        text = str(error)
+    except BaseException:  # the agent's code, too
+        text = "its text cannot be read"
+    return f"{type(error).__name__}: {text}"
 
 
 async def _result(function: Callable[..., Any], *given: Any) -> Any:

@@ -12,6 +12,7 @@ them checked and cleaned, get more fields: `TranscriptMessage`, `TaskVerdict`, `
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -627,6 +628,16 @@ def wrap_plugin(peer: Peer, name: str, make: Callable[[], AnyPeer]) -> AnyPeer:
     return wrap(made, around)
 
 
+def is_cancelled() -> bool:
+    """Return whether somebody cancels this task.
+
+    Else a `CancelledError` is a failure of the code that was called, which must not take the
+    conversation out of the results as one that an operator cancelled.
+    """
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 @contextmanager
 def _blaming(peer: Peer, name: str) -> Iterator[None]:
     """Convert what a plug-in raises, except this program's own errors, to a `PeerError` that names
@@ -638,7 +649,9 @@ def _blaming(peer: Peer, name: str) -> Iterator[None]:
         raise
     # A plug-in is other people's code and may raise anything. It may not end this program with an
     # exit code of its own, either: that of success would pass a gate.
-    except (Exception, SystemExit) as problem:
+    except (Exception, SystemExit, asyncio.CancelledError) as problem:
+        if isinstance(problem, asyncio.CancelledError) and is_cancelled():
+            raise
         refused = isinstance(problem, ConnectionRefusedError)
         why = clean_line(f"{type(problem).__name__}: {problem}", 300)
         message = f"the {peer} plug-in {clean_line(name, 100)} failed: {why}"

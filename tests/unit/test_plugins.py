@@ -141,6 +141,7 @@ async def test_a_job_runs_with_the_documented_agent_and_a_plugins_graph(
 
 
 AWAY = """
+import asyncio
 from bioeval_tui.peers.agents.rest import RestAgent
 
 class Away:
@@ -164,6 +165,13 @@ class Ends(Away):
 
 def ends(*, target, url, model): return Ends()
 
+class Cancels(Away):
+    async def send(self, content):
+        raise asyncio.CancelledError
+        yield
+
+def cancels(*, target, url, model): return Cancels()
+
 def nothing(*, target, url, model): return None
 """
 
@@ -177,12 +185,13 @@ def nothing(*, target, url, model): return None
         ),
         ("broken", "the agent plug-in broken failed: KeyError: 'key'"),
         ("ends", "the agent plug-in ends failed: SystemExit: 0"),
+        ("cancels", "the agent plug-in cancels failed: CancelledError"),
         ("nothing", "the agent plug-in nothing failed: TypeError: a NoneType has no `open`, no"),
     ],
 )
 async def test_an_exception_in_a_plugin_is_the_plugins_fault(site, tmp_path_factory, name, says):
     points = "[bioeval_tui.agents]\naway = away:make\nbroken = away:cannot\n"
-    points += "ends = away:ends\nnothing = away:nothing\n"
+    points += "ends = away:ends\ncancels = away:cancels\nnothing = away:nothing\n"
     install(site, "away", points, away=AWAY)
     text = JOB.partition("setups:")[0].replace("protocol: line", f"protocol: {name}")
     run = await hold(

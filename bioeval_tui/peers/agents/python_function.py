@@ -24,7 +24,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.peer_limits import MAX_ANSWER_BYTES, MAX_TEXT
@@ -35,11 +35,13 @@ from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.peers import function_calls, python_code, spending, traces
 from bioeval_tui.peers.agents.connection import StateUrl
 from bioeval_tui.peers.function_calls import LAST_S, Conversation, FunctionCalls, FunctionError
-from bioeval_tui.peers.seams import AgentTerms, Delta, Generation, PeerError, Reply
+from bioeval_tui.peers.seams import AgentTerms, Delta, Generation, PeerError, Reply, is_cancelled
 from bioeval_tui.peers.timeouts import timeouts_of
 from bioeval_tui.record.participants import Role
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, parse_arguments, result_event
+
+Result = TypeVar("Result")
 
 _TAIL = 4_000
 """How much of the end of stderr is kept, in bytes."""
@@ -418,7 +420,7 @@ class PythonAgent:
         """
         async with self._limited(": its start did not finish"):
             with self._printing():
-                await self._calls.start()
+                await self._outcome(asyncio.create_task(self._calls.start()))
         return self._session_id
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
@@ -444,7 +446,7 @@ class PythonAgent:
                 texts.append(piece)
                 yield Delta(piece)
             ended = time.monotonic()
-            returned = await call
+            returned = await self._outcome(call)
         except BaseException:
             if inbox.tokens:  # they were paid for, although there is no reply that could carry them
                 spending.report(*inbox.token_sums())
@@ -478,6 +480,19 @@ class PythonAgent:
                 return await self._calls.answer(content, traces.traceparent(), inbox.receive)
         finally:
             inbox.end()
+
+    async def _outcome(self, call: asyncio.Task[Result]) -> Result:
+        """Return the result of the function's own task.
+
+        Raises:
+            PeerError: the function's own code cancelled it.
+        """
+        try:
+            return await call
+        except asyncio.CancelledError:
+            if is_cancelled():
+                raise
+            raise PeerError("agent", f"{self._name} raised CancelledError") from None
 
     @contextlib.contextmanager
     def _blaming(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
@@ -108,7 +109,12 @@ def number(message): return 5
 async def gives_number(message): yield 5
 async def hangs(message): await asyncio.Event().wait()
 def blocks(message): time.sleep(600)
+def ends(message): raise StopIteration("done")
 def exits(message): raise SystemExit(3)
+class Mute(Exception):
+    def __str__(self): raise SystemExit(0)
+def mute(message): raise Mute
+async def mute_too(message): raise Mute
 async def exits_too(message): raise SystemExit(3)
 def other(text): return text
 def greedy(message, session): return message
@@ -295,6 +301,9 @@ async def test_what_a_function_prints_is_in_no_report(
         ("blocks", r"did not finish its answer within 0\.05 s"),
         ("exits_too", "raised SystemExit: 3"),
         ("exits", "raised RuntimeError: SystemExit: 3"),
+        ("ends", "raised RuntimeError: StopIteration: done"),
+        ("mute", "raised Mute: its text cannot be read"),
+        ("mute_too", "raised Mute: its text cannot be read"),
     ],
 )
 async def test_any_error_in_a_function_is_the_agents_failure(
@@ -306,6 +315,57 @@ async def test_any_error_in_a_function_is_the_agents_failure(
     with pytest.raises(PeerError, match=says) as caught:
         await say(agent)
     assert (caught.value.peer, caught.value.retryable) == ("agent", False)
+
+
+ENDS = """
+import asyncio, os
+
+def end(how):
+    if how == "os._exit":
+        os._exit(0)
+    if how == "cancel":
+        asyncio.current_task().cancel()
+    raise {"KeyboardInterrupt": KeyboardInterrupt, "GeneratorExit": GeneratorExit,
+        "BaseException": BaseException}.get(how, asyncio.CancelledError)
+
+async def one(message, conversation):
+    end(conversation.options["how"])
+
+async def pieces(message, conversation):
+    yield "so far"
+    end(conversation.options["how"])
+
+def steps(message, conversation):
+    yield "so far"
+    end(conversation.options["how"])
+
+class Starts:
+    async def start(self, conversation): end(conversation.options["how"])
+    def __call__(self, message): return "never"
+
+starts = Starts()
+"""
+
+
+@pytest.mark.parametrize("function", ["one", "pieces", "steps", "starts"])
+@pytest.mark.parametrize(
+    "how",
+    ["CancelledError", "cancel", "KeyboardInterrupt", "GeneratorExit", "BaseException", "os._exit"],
+)
+async def test_no_function_ends_the_run_or_counts_as_cancelled(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, function: str, how: str
+) -> None:
+    monkeypatch.setattr("os._exit", os._exit)
+    (folder / "my_test_agent.py").write_text(ENDS, encoding="utf-8")
+    agent = agent_of(terms(folder, function, options={"how": how}))
+    if function != "starts":
+        await agent.open()
+    with pytest.raises(PeerError) as caught:
+        await (agent.open() if function == "starts" else say(agent))
+    assert caught.value.peer == "agent"
+    assert how == "cancel" or any(
+        name in str(caught.value) for name in (how, "RuntimeError", "SystemExit")
+    )
 
 
 async def test_cancelling_stops_the_function(connect: Connect) -> None:
