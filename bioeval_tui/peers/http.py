@@ -134,6 +134,9 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
             request.url = url.copy_with(username=None, password=None)
         if self._peer == "agent" and (traceparent := traces.traceparent()):
             request.headers["traceparent"] = traceparent
+        # A peer that works on a request, closes the connection, and answers when it is sent again
+        # took the time of both.
+        since: float | None = None
         while True:
             exchange = Exchange(
                 self._peer,
@@ -141,7 +144,9 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
                 self._timeouts.whole,
                 hider,
                 stateless=self._stateless,
+                since=since,
             )
+            since = exchange.started
             try:
                 response = await exchange.within_time(self._inner.handle_async_request(request))
                 break

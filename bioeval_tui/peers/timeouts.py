@@ -66,8 +66,16 @@ class Exchange:
     """
 
     def __init__(
-        self, peer: Peer, host: str, whole_s: float, hider: Hider, *, stateless: bool
+        self,
+        peer: Peer,
+        host: str,
+        whole_s: float,
+        hider: Hider,
+        *,
+        stateless: bool,
+        since: float | None = None,
     ) -> None:
+        """`since` is when the request was first sent, if it was lost."""
         self.host = host
         self.hider = hider
         self.lost = False
@@ -80,7 +88,7 @@ class Exchange:
         if len(others) == 1:  # of several, the first was marked when the second began
             next(iter(others))._crowded = True
         others.add(self)
-        self.started = time.monotonic()
+        self.started = time.monotonic() if since is None else since
         self.head = b""
         """The first bytes of the answer, for error messages."""
         self._peer = peer

@@ -192,11 +192,17 @@ def how_sure(
     rehearsal: bool = False,
     by_rules: bool = True,
 ) -> str:
-    """Return how sure an answer is, and how many trials were added after the run had its results:
-    whoever adds trials where some went badly chooses.
+    """Return how sure an answer is; how many trials were added after the run had its results, since
+    whoever adds trials where some went badly chooses; and whose answers may have taken longer than
+    their response times say.
     """
-    added = sum(run.added_trials for run in runs)
-    return sentences.sure(finding, rehearsal=rehearsal, judged_by_rules=by_rules, added=added)
+    notes: list[Finding] = []
+    if added := sum(run.added_trials for run in runs):
+        notes.append(of.TrialsAdded(added))
+    talks = chain.from_iterable(run.conversations for run in runs)
+    if lower := sum(talk.least is not None for talk in talks):
+        notes.append(of.SentAgain(lower))
+    return sentences.sure(finding, rehearsal=rehearsal, judged_by_rules=by_rules, notes=notes)
 
 
 def answer_run(run: RecordedRun, summary: Summary) -> Answer:

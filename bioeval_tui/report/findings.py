@@ -770,6 +770,12 @@ class TrialsAdded(Finding):
     trials: int
 
 
+class SentAgain(Finding):
+    """Scores that would be lower if the time of excused requests counted."""
+
+    scores: int
+
+
 class NewerEvents(Finding):
     """Events that this version does not know."""
 
@@ -1472,6 +1478,8 @@ class ScoreBasis(Finding):
     """The score if each conversation that was left out counts 0, and the threshold, where only the
     score without these is not below it.
     """
+    sent_again: bool = False
+    """Whether `lowest` also counts the time of requests that were sent again."""
 
 
 class ConditionNotRun(Finding):
@@ -1502,6 +1510,10 @@ class TimesBasis(Finding):
     percent: int
     answers: int
     failures: int
+    longest_ms: float | None = None
+    """The percentile with the time of failed requests, where only that without it keeps to the
+    limit; infinite where no answer came.
+    """
 
 
 class AssertionMissed(Finding):

@@ -9,7 +9,7 @@ conversations out of the mean, such as by words that make a user or judge fail.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -430,12 +430,19 @@ class _Bounds:
     value: float | None
     lowest: float | None
     highest: float | None
+    sent_again: bool = False
+    """Whether `lowest` also counts the time of requests that were sent again."""
 
 
 def _bounds(samples: Sequence[Sample]) -> _Bounds:
     found = estimate(samples)
+    lowest = estimate([replace(one, value=one.lowest) for one in samples]).with_excluded_as_zero
     all_right = [replace(one, value=1.0) if one.value is None else one for one in samples]
-    return _Bounds(found.mean, found.with_excluded_as_zero, estimate(all_right).mean)
+    return _Bounds(found.mean, lowest, estimate(all_right).mean, _any_sent_again(samples))
+
+
+def _any_sent_again(samples: Iterable[Sample]) -> bool:
+    return any(one.least is not None for one in samples)
 
 
 def _score_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
@@ -469,15 +476,19 @@ def _bounds_of_mean(
     score.
     """
 
-    def mean(left_out: float | None) -> float | None:
+    def mean(left_out: float | None, *, lowest: bool = False) -> float | None:
         values = {
-            condition: [left_out if one.value is None else one.value for one in own]
+            condition: [
+                left_out if one.value is None else one.lowest if lowest else one.value
+                for one in own
+            ]
             for condition, own in samples.items()
         }
         known = {name: [one for one in own if one is not None] for name, own in values.items()}
         return score.mean_of_conditions(known, of_job)
 
-    return _Bounds(mean(None), mean(0.0), mean(1.0))
+    sent_again = _any_sent_again(chain.from_iterable(samples.values()))
+    return _Bounds(mean(None), mean(0.0, lowest=True), mean(1.0), sent_again)
 
 
 def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
@@ -524,10 +535,13 @@ def _part_sample(run: RecordedRun, talk: ConversationResult | None, rule: PartRu
     if rule.task is not None:
         return talk.task_sample(rule.task) or Sample(job, None, NO_TASK)
     part = next((part for part in talk.parts if part.name == rule.part), None)
-    value = None
+    value = least = None
     if part is not None and not talk.excluded:
         value = part.value
-    return replace(talk.sample, value=value, reason=talk.excluded or NO_PART)
+        if rule.part == "timing" and talk.least is not None:
+            longest_ms = talk.latencies_with_waits_ms(excused=True)
+            least = score.timing_part(talk.target_ms, longest_ms).value
+    return replace(talk.sample, value=value, reason=talk.excluded or NO_PART, least=least)
 
 
 def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
@@ -567,10 +581,16 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
             talks = [talk for _, talk in each_conversation(runs, condition)]
             times = list(chain.from_iterable(talk.latencies_ms for talk in talks))
             value = percentile(times, rule.percent / 100)
-            status: CheckStatus = "not_measured"
-            if value is not None:
-                status = "passed" if value <= rule.limit_ms else "failed"
+            with_waits = [*chain.from_iterable(talk.latencies_with_waits_ms() for talk in talks)]
+            longest = percentile(with_waits, rule.percent / 100)
             basis = of.TimesBasis(rule.percent, len(times), sum(talk.failures for talk in talks))
+            status: CheckStatus = "not_measured"
+            if value is not None and value > rule.limit_ms:
+                status = "failed"
+            elif longest is not None and longest > rule.limit_ms:
+                basis = replace(basis, longest_ms=longest)
+            elif value is not None:
+                status = "passed"
             checks.append(
                 GateCheck(
                     first.job_name,
@@ -638,6 +658,8 @@ def _check(
     status, lowest = _status(bounds.value, bar), bounds.lowest
     if status == "passed" and lowest is not None and not reaches(lowest, bar):
         status, basis = "not_measured", replace(basis, lowest=(lowest, bar))
+        if isinstance(basis, of.ScoreBasis):
+            basis = replace(basis, sent_again=bounds.sent_again)
     elif status == "passed" and _has_unexcused(basis):
         status = "not_measured"
     is_certain = _status(bounds.highest, bar) == "failed"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import product
+from math import inf
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
@@ -236,6 +237,23 @@ class ConversationResult:
         """The agent's response times, one per turn, in ms."""
         return self._talk.latencies_ms
 
+    def latencies_with_waits_ms(self, *, excused: bool = False) -> list[float]:
+        """Return its response times with the time of requests that failed before the answer came,
+        because an agent may refuse what it works on; of the `excused` failures only, or of all, and
+        then without end where no answer came.
+        """
+        if not self.request_failures:
+            return self.latencies_ms
+        found = []
+        for message in self._talk.answers:
+            failed = [one for one in message.failures if one.peer == "agent"]
+            waited = not all(one.counted for one in failed) if excused else bool(failed)
+            if message.latency_ms is not None:
+                found.append(message.latency_ms + waited * message.waited_ms)
+            elif waited and not excused and not message.done:
+                found.append(inf)
+        return found
+
     @property
     def first_tokens_ms(self) -> list[float]:
         """The times until the first text of its answers, in ms, where they were streamed."""
@@ -433,7 +451,21 @@ class ConversationResult:
             again=again,
             excused=self.excluded in MAY_BE_EXCLUDED,
             cause=shorten(self.cause, LONGEST_CAUSE) if self.excluded and self.is_scored else "",
+            least=self.least,
         )
+
+    @cached_property
+    def least(self) -> float | None:
+        """Its score if the time of excused requests was the agent's: of a 429, say, that is this
+        program's doing unless the agent answers it to everything. None if that changes nothing.
+        """
+        longest_ms = self.latencies_with_waits_ms(excused=True)
+        if self.score is None or longest_ms == self.latencies_ms:
+            return None
+        part = composite.timing_part(self.target_ms, longest_ms)
+        parts = [part if one.name == "timing" and one.value else one for one in self.parts]
+        least = composite.compose(parts, self.failures).score
+        return None if least is None or least >= self.score else least
 
     @property
     def contents(self) -> Contents:

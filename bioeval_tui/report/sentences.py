@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import singledispatch
+from math import isfinite
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -145,6 +146,8 @@ TEXTS: dict[type, str] = {
     of.SameStart: "both conditions started from the same {0.shared:and}",
     of.WasResumed: "the run was interrupted and resumed {0.times:time}",
     of.TrialsAdded: "{0.trials:trial} added by --rerun",
+    of.SentAgain: "{0.scores:score} would be lower with the time of requests that were sent"
+    " again",
     of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
     of.TrialsChosen: "Shown are the {0.shown:conversation} of the trials that were chosen. All"
     " figures are of all {0.held:count}.",
@@ -480,14 +483,14 @@ def sure(
     *,
     rehearsal: bool = False,
     judged_by_rules: bool = True,
-    added: int = 0,
+    notes: Sequence[of.Finding] = (),
 ) -> str:
-    """Return how sure an answer is: yes or no, why, and what it takes; last, how many trials were
-    `added` to the runs.
+    """Return how sure an answer is: yes or no, why, and what it takes; last, what else there is to
+    note of the runs.
     """
-    if added:
+    if notes:
         words = sure(finding, rehearsal=rehearsal, judged_by_rules=judged_by_rules)
-        return f"{words}; {sentence(of.TrialsAdded(added))}"
+        return "; ".join([words, *map(sentence, notes)])
     lost = isinstance(finding, of.RunsCompared) and finding.lost
     if rehearsal and takes_models(finding) and not lost:
         more = _enough(finding)
@@ -1627,20 +1630,25 @@ def _assertion_changed(finding: of.AssertionChanged) -> str:
 def _score_basis(finding: of.ScoreBasis) -> str:
     if not finding.needed:
         listed = "; ".join(counted_with_causes(counted) for _, counted in finding.counted)
-        return f"{listed}{_lowest(finding.lowest)}"
+        return f"{listed}{_lowest(finding.lowest, sent_again=finding.sent_again)}"
     listed = "; ".join(
         f"{published_title(condition)} {counted_with_causes(counted)}"
         for condition, counted in finding.counted
     )
     if len(finding.counted) < finding.needed:
         return f"{needs_all(finding.needed)}; {listed}"
-    return f"{listed}{_lowest(finding.lowest)}"
+    return f"{listed}{_lowest(finding.lowest, sent_again=finding.sent_again)}"
 
 
-def _lowest(lowest: tuple[float, float] | None) -> str:
+def _lowest(lowest: tuple[float, float] | None, *, sent_again: bool = False) -> str:
     """Return what a score is if what was left out counts 0, to be appended; empty without one."""
     if lowest is None:
         return ""
+    if sent_again:
+        return (
+            f"; {number_near(*lowest)} with the excluded as 0 and the time of requests that"
+            " were sent again, so it may not be met: use a lower --concurrency"
+        )
     return f"; {number_near(*lowest)} with the excluded as 0, so it may not be met"
 
 
@@ -1688,8 +1696,13 @@ def _times_basis(finding: of.TimesBasis) -> str:
         scope += f", so few that p{finding.percent} is the longest"
     failed = plural(finding.failures, "failed request")
     if finding.failures:
-        return f"{scope}; {failed} left out"
-    return scope
+        scope = f"{scope}; {failed} left out"
+    if finding.longest_ms is None:
+        return scope
+    if not isfinite(finding.longest_ms):
+        return f"{scope}; answers that never came would be the longest, so it may not be met"
+    longest = latency(finding.longest_ms)
+    return f"{scope}; {longest} with the time of failed requests, so it may not be met"
 
 
 @write.register

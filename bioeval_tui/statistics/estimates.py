@@ -56,6 +56,13 @@ class Sample:
     """
     cause: str = ""
     """What happened, as a sentence, if `value` is None."""
+    least: float | None = None
+    """The least that `value` can be; None if it is known."""
+
+    @property
+    def lowest(self) -> float | None:
+        """The least that its value can be; None without a value."""
+        return self.value if self.least is None else self.least
 
 
 @dataclass(frozen=True, slots=True)

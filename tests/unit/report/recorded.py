@@ -56,6 +56,10 @@ class Talk:
     """Whose fault it is that an assertion could not be measured."""
     weight: float = 1.0
     """Of each assertion."""
+    refused_ms: float = 0.0
+    """How long each answer's request was refused, among others of this program."""
+    unanswered: bool = False
+    """Whether the agent failed at its last answer."""
 
 
 @dataclass
@@ -185,6 +189,12 @@ class Recorded:
             ):
                 base = {"message": number, "turn": turn, "role": role, "speaker": role}
                 found.append(emit(events.MessageStarted, **base))
+                refused = talk.refused_ms and role == "assistant"
+                if refused:
+                    found.append(
+                        emit(events.RequestFailed, peer="agent", request_attempt=1, error="429",
+                            status=429, counted=False, message=number)
+                    )  # fmt: skip
                 found.append(
                     emit(
                         events.MessageCompleted,
@@ -192,10 +202,20 @@ class Recorded:
                         content=text,
                         latency_ms=ms,
                         first_token_ms=ms,
+                        waited_ms=talk.refused_ms if refused else 0.0,
                         generation=tuple(talk.does) if role == "assistant" else (),
                         cut_off=talk.cut_off and role == "assistant",
                     )
                 )
+        if talk.unanswered:
+            last = 2 * len(talk.latencies_ms)
+            base = {"message": last + 2, "turn": last // 2 + 1, "role": "assistant",
+                "speaker": "agent"}  # fmt: skip
+            found += [
+                emit(events.MessageStarted, **base),
+                emit(events.RequestFailed, peer="agent", request_attempt=1, error="late",
+                    counted=True, message=last + 2),
+            ]  # fmt: skip
         found += [
             emit(
                 events.RequestFailed,

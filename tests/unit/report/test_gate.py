@@ -117,6 +117,42 @@ def test_a_slow_answer_is_slow_whoever_took_its_conversation_out_of_the_mean() -
 
 
 @pytest.mark.parametrize(
+    ("rules", "code", "says"),
+    [
+        ({"fail_slower": ["p95:1s"]}, 3, "2.10 s with the time of failed requests"),
+        ({"fail_slower": ["p95:3s"]}, 0, ""),
+        ({"fail_slower": ["p95:50ms"]}, 1, ""),
+        ({"fail_under": ["0.99"]}, 3, "0.93 with the excluded as 0 and the time of requests that"),
+        ({"fail_under": ["withheld:0.99"]}, 3, "0.93 with the excluded as 0 and the time of"),
+        ({"fail_under": ["timing:0.9"]}, 3, "0.48 with the excluded as 0 and the time of"),
+        ({"fail_under": ["0.9", "task:1", "assertion:1"]}, 0, ""),
+    ],
+)
+def test_an_agent_that_refuses_what_it_works_on_is_not_quick(
+    rules: dict[str, Any], code: int, says: str
+) -> None:
+    """A 429 among other requests is no failure, and the answer after it has its own time."""
+    talk = Talk(latencies_ms=(100.0, 100.0), refused_ms=2000.0)
+    run = Recorded([talk] * 5, [talk] * 5, concurrency=4)
+    result = gate(run, *rules.pop("fail_under", ()), **rules)
+    assert result.exit_code == code, [check.words for check in result.checks]
+    assert all(says in check.words for check in result.checks)
+    assert run.loaded().answer.sure.endswith(
+        "10 scores would be lower with the time of requests that were sent again"
+    )
+    at_once = Recorded([Talk(latencies_ms=(100.0,))] * 5, [Talk(latencies_ms=(100.0,))] * 5)
+    assert "sent again" not in at_once.loaded().answer.sure
+
+
+def test_an_answer_that_never_came_is_not_quick() -> None:
+    lost = Talk(latencies_ms=(100.0,), reason="agent_failed", fault="agent", unanswered=True)
+    for limit, code in (("p50:1s", 0), ("p90:1s", 3)):
+        result = gate(Recorded([Talk(latencies_ms=(100.0,))] * 5 + [lost]), fail_slower=[limit])
+        assert result.exit_code == code, [check.words for check in result.checks]
+    assert "answers that never came would be the longest" in result.checks[0].words
+
+
+@pytest.mark.parametrize(
     "limit", ["2s", "p95", "p95:2", "p0:1s", "p100:1s", "p95:-1s", "p95:0s", "p95:nan s", "max:1s",
         "p95:1e9s", "Other.p95:1s"]
 )  # fmt: skip

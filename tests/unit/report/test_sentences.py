@@ -286,6 +286,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
         " 10,020."),
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
     (of.TrialsAdded(1), "1 trial added by --rerun"),
+    (of.SentAgain(1), "1 score would be lower with the time of requests that were sent again"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
     (of.NothingSubmitted("t"), "Nothing was submitted for t."),
@@ -579,12 +580,20 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.ConditionNotRun("supplied"), "the job was not run with the facts"),
     (of.ScoreBasis((("withheld", USED),), lowest=(0.899, 0.9)),
         "9 of 10 used (the judge failed in 1); 0.899 with the excluded as 0, so it may not be met"),
+    (of.ScoreBasis((("withheld", USED),), lowest=(0.899, 0.9), sent_again=True),
+        "9 of 10 used (the judge failed in 1); 0.899 with the excluded as 0 and the time of"
+        " requests that were sent again, so it may not be met: use a lower --concurrency"),
     (of.PassShareBasis(3, 2, 5, True), "over 3 tasks"),
     (of.PassShareBasis(3, 2, 1, False), "2 trials are needed, there are 1"),
     (of.TimesBasis(95, 40, 0), "of 40 answers"),
     (of.TimesBasis(95, 19, 2),
         "of 19 answers, so few that p95 is the longest; 2 failed requests left out"),
     (of.TimesBasis(50, 0, 1), "no answer"),
+    (of.TimesBasis(50, 9, 0, 2100.0),
+        "of 9 answers; 2.10 s with the time of failed requests, so it may not be met"),
+    (of.TimesBasis(50, 9, 1, float("inf")),
+        "of 9 answers; 1 failed request left out; answers that never came would be the longest, so"
+        " it may not be met"),
     (of.PassShareBasis(0, 2, 0, False), "the job has no tasks"),
     (of.AssertionMissed("trial 1", ""), "trial 1: failed"),
     (of.StopDecision(0, 1, None, "undecided", 0.5, ("supplied",), ("a",), ()),
@@ -939,7 +948,9 @@ def test_how_sure_an_answer_is_has_one_line_on_a_screen_of_120_columns() -> None
         assert len(sure(found)) <= sentences.ONE_LINE, found
         if not isinstance(found, of.MedalCounts):  # files are never graded in a rehearsal
             assert len(sure(found, rehearsal=True)) <= sentences.ONE_LINE, found
-        assert sure(found, added=2).endswith("; 2 trials added by --rerun"), found
+        notes = (of.TrialsAdded(2), of.SentAgain(3))
+        assert sure(found, notes=notes).endswith("; 2 trials added by --rerun; 3 scores would be"
+            " lower with the time of requests that were sent again"), found  # fmt: skip
 
 
 @pytest.mark.parametrize(("found", "words", "command"), DO)
@@ -1082,7 +1093,7 @@ def _lines_run(module: ModuleType) -> set[int]:
             sure(found)
             sure(found, rehearsal=True)
             sure(found, rehearsal=True, judged_by_rules=False)
-            sure(found, added=1)
+            sure(found, notes=(of.TrialsAdded(1),))
         for found, _ in CAUSES:
             sentences.cause(found)
         for step, *_ in STEPS:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Iterable
 
 import httpx2
 import pytest
 
+from bioeval_tui.peers.failures import LostConnectionError
 from bioeval_tui.peers.http import BoundedTransport
 from bioeval_tui.peers.sse import read_events
 from bioeval_tui.peers.timeouts import Timeouts
@@ -56,6 +58,25 @@ async def test_an_answer_that_never_ends_times_out() -> None:
         await client.get("http://host")
     assert not caught.value.retryable, "it may have been delivered"
     assert caught.value.received.startswith("xxx")
+
+
+async def test_no_peer_is_quick_by_losing_a_request_that_is_sent_again() -> None:
+    """One that works on it, closes the connection, and answers then took all of that time."""
+    sent: list[float] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        sent.append(time.monotonic())
+        if len(sent) == 1:
+            lost = LostConnectionError("closed")
+            lost.reused = True
+            raise httpx2.ReadError("closed") from lost
+        return httpx2.Response(200)
+
+    inner = httpx2.MockTransport(answer)
+    transport = BoundedTransport(inner, "agent", Timeouts(), stateless=True)
+    response = await transport.handle_async_request(httpx2.Request("GET", "http://host"))
+    assert len(sent) == 2
+    assert response.extensions["exchange"].started <= sent[0]
 
 
 async def test_an_answer_that_is_too_large_is_not_read_to_its_end() -> None:
