@@ -687,17 +687,18 @@ class Comparison:
 
     @property
     def undecided(self) -> str:
-        """Why the runs cannot show a regression: how many trials or cases are needed, or what is
-        left out of B; empty if they can.
+        """Why the runs cannot show a regression: how many trials or cases are needed, what is left
+        out of B, or what it had a second try at; empty if they can.
         """
         few = self._too_few
         if not few:
-            hidden = (one for one in self.conditions if one.lowest.direction == "worse")
-            worst = next((one for one in hidden if one.score.direction != "worse"), None)
-            if worst is None:
-                return ""
-            lost = len(worst.lowest.estimate.points) - len(worst.score.estimate.points)
-            return sentence(of.RegressionHidden(worst.title, lost, worst.lowest))
+            for one in self.conditions:
+                lost = len(one.lowest.estimate.points) - len(one.score.estimate.points)
+                # Of the same points, `score` alone has a corrected p-value.
+                if lost and one.lowest.direction == "worse" and one.score.direction != "worse":
+                    return sentence(of.RegressionHidden(one.title, lost, one.lowest))
+            again = sum(talk.sample.again for talk in self.b.conversations)
+            return sentence(of.RegressionHeldAgain(again)) if again else ""
         least = min(few, key=lambda condition: condition.units)
         units = of.Units(least.units, least.unit)
         return sentence(of.RegressionUndecided(units, least.needed, least.of_trials))

@@ -1122,6 +1122,12 @@ class RegressionHidden(Finding):
     lowest: Difference
 
 
+class RegressionHeldAgain(Finding):
+    """Conversations of B that were held again: its agent had a second try at them."""
+
+    again: int
+
+
 class NothingPaired(Finding):
     """Two runs without a pair of scores."""
 

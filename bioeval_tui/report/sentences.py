@@ -160,6 +160,9 @@ TEXTS: dict[type, str] = {
     " {0.counted:counted}",
     of.HeldAgain: "{0.counted.again:conversation} held again, because the connection to the agent"
     " broke; an agent may break it where it does badly, so no threshold is met: run it again",
+    of.RegressionHeldAgain: "cannot tell whether B is worse: {0.again:conversation} of B held"
+    " again, because the connection to the agent broke; an agent may break it where it does badly:"
+    " run it again",
     of.NoLongerHolds: "No longer true {0.side:side}: {0.title:title}.",
     of.EndsWithoutScore: "This conversation could not be scored: {0.reason:reason}.",
     of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the"

@@ -58,6 +58,8 @@ class Talk:
     """Of each assertion."""
     refused_ms: float = 0.0
     """How long each answer's request was refused, among others of this program."""
+    again: bool = False
+    """Whether it was held again, because the connection to the agent broke."""
     unanswered: bool = False
     """Whether the agent failed at its last answer."""
 
@@ -207,6 +209,8 @@ class Recorded:
                         cut_off=talk.cut_off and role == "assistant",
                     )
                 )
+        if talk.again:
+            found.append(emit(events.Warned, code="held_again", message="the connection broke"))
         if talk.unanswered:
             last = 2 * len(talk.latencies_ms)
             base = {"message": last + 2, "turn": last // 2 + 1, "role": "assistant",

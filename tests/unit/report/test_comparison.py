@@ -245,6 +245,26 @@ def test_a_regression_cannot_hide_in_conversations_that_a_user_or_judge_took_out
     assert against(before, Recorded([*values(*[0.9] * 11), lost])).undecided == ""
 
 
+def test_a_regression_cannot_hide_behind_a_second_try() -> None:
+    """An agent may break the connection where it does badly; the conversation is held again."""
+    before = Recorded(values(*[0.9] * 8))
+    again = Talk(tasks=(0.9,), holds=(), again=True)
+    found = against(before, Recorded([*values(*[0.9] * 6), again, again]))
+    assert found.undecided.startswith(
+        "cannot tell whether B is worse: 2 conversations of B held again"
+    )
+    assert against(Recorded([again] * 8), before).undecided == ""
+
+
+def test_nothing_hides_where_every_conversation_has_a_score() -> None:
+    """Half of the trials fell, which is beyond chance only as long as nothing else is tested."""
+    before, after = Recorded(values(*[1.0] * 8)), Recorded(values(*[0.0, 1.0] * 4))
+    found = against(before, after)
+    (one,) = found.conditions
+    assert (one.score.direction, one.lowest.direction) != ("worse", "worse")
+    assert (found.regressions, found.undecided) == ((), "")
+
+
 def test_trials_of_few_cases_are_not_independent(tmp_path: Path) -> None:
     def run(name: str, cases: int, score: float) -> RunResult:
         return load_run(import_scores(tmp_path, name, [[score] * 10] * cases))

@@ -387,6 +387,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RegressionUndecided(of.Units(2, "trial"), 5, True),
      "cannot tell whether B is worse: 2 trials that both runs scored may differ by chance alone; "
      "at least 5 trials of each run (--repeat 5) are needed"),
+    (of.RegressionHeldAgain(2), "cannot tell whether B is worse: 2 conversations of B held again,"
+        " because the connection to the agent broke; an agent may break it where it does badly: run"
+        " it again"),
     (of.RegressionHidden("without the facts", 1, FELL),
      "cannot tell whether B is worse: without the facts, 1 conversation of B without a score; as 0,"
      " −0.76, 95 % interval −0.79 to −0.73: worse (p < 0.001)"),
