@@ -85,9 +85,21 @@ def r2(y_true: Floats, y_pred: Floats) -> float:
     return 1.0 - float(((y_true - y_pred) ** 2).sum()) / total
 
 
+def deviations(values: Floats) -> Floats:
+    """Return how far values are from their mean, after a division by the power of two that makes
+    the largest about 1.
+
+    The squares of numbers such as 1e-162 are 0, so that any predictions that small would correlate
+    perfectly.
+    """
+    scaled: Floats = np.ldexp(values, -np.frexp(np.abs(values).max())[1])
+    away: Floats = scaled - scaled.mean()
+    return away
+
+
 def pearson(y_true: Floats, y_pred: Floats) -> np.float64:
     """Pearson's correlation; NaN if either side is constant."""
-    a, b = y_true - y_true.mean(), y_pred - y_pred.mean()
+    a, b = deviations(y_true), deviations(y_pred)
     norm = np.sqrt((a @ a) * (b @ b))
     if norm == 0.0 or (y_pred == y_pred[0]).all() or (y_true == y_true[0]).all():
         return np.float64("nan")

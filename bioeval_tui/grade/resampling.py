@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bioeval_tui.grade.metrics import Metric, OfCounts, average_ranks, log_losses
+from bioeval_tui.grade.metrics import Metric, OfCounts, average_ranks, deviations, log_losses
 from bioeval_tui.statistics.intervals import (
     FEWEST,
     FEWEST_CURVED,
@@ -417,7 +417,8 @@ def spearman_influence(true: Floats, guess: Floats) -> Floats:
 
 
 def _pearson_influence(true: Floats, guess: Floats) -> Floats:
-    a, b = (true - true.mean()) / true.std(), (guess - guess.mean()) / guess.std()
+    a, b = deviations(true), deviations(guess)
+    a, b = a / a.std(), b / b.std()
     return _centred(a * b - np.mean(a * b) / 2 * (a * a + b * b))
 
 

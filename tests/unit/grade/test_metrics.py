@@ -186,6 +186,22 @@ def test_concordance_counts_every_comparable_pair(rows: list[tuple[int, int, boo
         assert math.isnan(value)
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-163, 1.4e-162, 1e-100, 1e100, 1e160, 1e300])
+@pytest.mark.parametrize("name", ["pearson", "spearman", "kendall", "roc_auc", "average_precision"])
+def test_a_correlation_does_not_depend_on_the_size_of_the_predictions(
+    name: str, size: float
+) -> None:
+    """The squares of tiny numbers are 0: 0.31 was 1.0."""
+    random = np.random.default_rng(1)
+    true = random.normal(size=200)
+    guess = np.where(true + 2 * random.normal(size=200) > 0, 1.0, -1.0)
+    guess[random.integers(200)] *= 2
+    truth = true if METRICS[name].kind == "number" else (true > 0).astype(float)
+    usual = METRICS[name].function(truth, guess)
+    assert 0 < usual < 0.9
+    assert METRICS[name].function(truth, guess * size) == pytest.approx(usual, rel=1e-12)
+
+
 @pytest.mark.parametrize("name", ["pearson", "spearman", "r2"])
 def test_an_undefined_metric_is_nan(name: str) -> None:
     constant, varied = np.full(5, 2.0), np.arange(5.0)
