@@ -346,7 +346,7 @@ def _key_index(columns: pd.DataFrame, like: pd.Index | None = None) -> pd.Index:
 def labels(
     column: pd.Series, name: str, names: RowNames = LINES
 ) -> tuple[pd.Series | None, list[Problem]]:
-    """Return a column of labels as text, or None and what is wrong: missing values.
+    """Return a column of labels as text, or None and what is wrong: missing or infinite values.
 
     A label is the same text however its column is stored: whole numbers have no decimal point, and
     True and False are 1 and 0, so that 1, 1.0 and True in two files are one label.
@@ -357,6 +357,9 @@ def labels(
         return None, [_problem(sentence, name, names.number(missing[0]))]
     if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype.kind in "fb":
         column = column.astype(column.cat.categories.dtype)
+    if column.dtype.kind == "f" and len(infinite := np.flatnonzero(np.isinf(column.to_numpy()))):
+        sentence = f"column `{name}` is infinite in {names.where(infinite)}"
+        return None, [_problem(sentence, name, names.number(infinite[0]))]
     if column.dtype.kind == "f" and (column == column.round()).all():
         column = column.astype("int64")
     if column.dtype.kind == "b":

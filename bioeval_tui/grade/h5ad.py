@@ -593,8 +593,7 @@ class H5adScorer:
         true, absolute = self.true.values, self.spec.metric.name == "mean_absolute_error"
         rows, columns = true.shape
         if sparse.issparse(true) and sparse.issparse(values):
-            difference = true - values
-            losses = _losses(difference, absolute=absolute)
+            losses = _losses(_sparse_difference(true, values), absolute=absolute)
             means: NDArray[np.float64] = np.asarray(losses.mean(axis=1), np.float64).reshape(-1)
             return means
         step = max(1, _BLOCK // max(columns, 1))
@@ -737,7 +736,7 @@ def _losses(difference: Any, *, absolute: bool) -> Any:
 def _summed_error(true: Any, values: Any, name: str) -> float:
     rows, columns = true.shape
     if sparse.issparse(true) and sparse.issparse(values):
-        blocks: Iterable[Any] = [(true - values).data.astype(np.float64)]
+        blocks: Iterable[Any] = [_sparse_difference(true, values).data.astype(np.float64)]
     else:
         step = max(1, _BLOCK // max(columns, 1))
         blocks = (_difference(true, values, start, start + step) for start in range(0, rows, step))
@@ -749,6 +748,14 @@ def _summed_error(true: Any, values: Any, name: str) -> float:
     if name == "rmse":
         return math.sqrt(mean)
     return mean
+
+
+def _sparse_difference(true: Any, values: Any) -> Any:
+    # Of unsigned whole numbers, as which counts may be stored, 3 − 5 would be 254.
+    left, right = (
+        part if part.dtype.kind == "f" else part.astype(np.float64) for part in (true, values)
+    )
+    return left - right
 
 
 def _difference(true: Any, values: Any, start: int, stop: int) -> Any:

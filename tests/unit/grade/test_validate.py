@@ -12,7 +12,10 @@ import yaml
 from scipy import sparse
 
 from bioeval_tui.base.errors import InputError
+from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.grade import TaskGrading
+from bioeval_tui.grade.h5ad import H5adScorer
+from bioeval_tui.grade.metrics import METRICS
 from bioeval_tui.grade.outcomes import NotGradedError
 from bioeval_tui.grading import Registry, grade_submission, load_leaderboard
 
@@ -267,6 +270,33 @@ def test_sparse_against_sparse_counts_the_zeros(tmp_path: Path) -> None:
     path = write(tmp_path / "guess.h5ad", guess, CELLS, GENES, "X")
     expected = np.abs(truth.toarray().astype(float) - guess.toarray().astype(float)).mean()
     assert grade_submission(path, task).score == round(float(expected), 5)
+
+
+@pytest.mark.parametrize("of_guess", ["uint8", "uint32", "int8", "float32"])
+@pytest.mark.parametrize("of_truth", ["uint8", "uint32", "int8", "float32"])
+def test_counts_have_the_same_error_in_whatever_type_they_are_stored(
+    tmp_path: Path, of_truth: str, of_guess: str
+) -> None:
+    """Of unsigned numbers, 3 − 5 is 254, and of one byte, 16 times 16 is 0."""
+    truth, guess = RANDOM.integers(0, 40, (2, 12, 5))
+    answers = write(
+        tmp_path / "answers.h5ad", sparse.csr_matrix(truth.astype(of_truth)), CELLS, GENES, "X"
+    )
+    path = write(
+        tmp_path / "guess.h5ad", sparse.csr_matrix(guess.astype(of_guess)), CELLS, GENES, "X"
+    )
+    scorer = H5adScorer(MetricSpec(METRICS["mse"], h5ad=("X", "X")), answers)
+    expected = pytest.approx(((truth - guess) ** 2).mean())
+    assert scorer.score(path) == expected
+    assert scorer.cell_losses(scorer.values(path)).mean() == expected, "of which intervals are made"
+
+
+def test_a_label_that_is_infinite_is_found_by_line(tasks) -> None:
+    answers = "id,y\n" + "".join(f"p{n},{n % 3}\n" for n in range(8))
+    grader = {"name": "x", "metric": "accuracy", "id": "id", "target": "y"}
+    assert findings(tasks, answers.replace("p1,1", "p1,inf"), answers=answers, grader=grader) == [
+        "column `y` is infinite in line 3"
+    ]
 
 
 def test_names_that_do_not_match_are_reported(tmp_path: Path, layers: H5ad) -> None:
