@@ -588,12 +588,16 @@ class H5adScorer:
         assert codes is not None
         return alignment.label_codes(codes.to_numpy(), values)
 
+    def difference(self, values: Any) -> Any:
+        """Return the answers minus a submission's matrix, both dense or sparse, as floats."""
+        return _float_difference(self.true.values, values)
+
     def cell_losses(self, values: Any) -> NDArray[np.float64]:
         """Return each cell's mean absolute or squared error over its elements, shape (cells,)."""
         true, absolute = self.true.values, self.spec.metric.name == "mean_absolute_error"
         rows, columns = true.shape
         if sparse.issparse(true) and sparse.issparse(values):
-            losses = _losses(_sparse_difference(true, values), absolute=absolute)
+            losses = _losses(self.difference(values), absolute=absolute)
             means: NDArray[np.float64] = np.asarray(losses.mean(axis=1), np.float64).reshape(-1)
             return means
         step = max(1, _BLOCK // max(columns, 1))
@@ -736,7 +740,7 @@ def _losses(difference: Any, *, absolute: bool) -> Any:
 def _summed_error(true: Any, values: Any, name: str) -> float:
     rows, columns = true.shape
     if sparse.issparse(true) and sparse.issparse(values):
-        blocks: Iterable[Any] = [_sparse_difference(true, values).data.astype(np.float64)]
+        blocks: Iterable[Any] = [_float_difference(true, values).data.astype(np.float64)]
     else:
         step = max(1, _BLOCK // max(columns, 1))
         blocks = (_difference(true, values, start, start + step) for start in range(0, rows, step))
@@ -750,7 +754,7 @@ def _summed_error(true: Any, values: Any, name: str) -> float:
     return mean
 
 
-def _sparse_difference(true: Any, values: Any) -> Any:
+def _float_difference(true: Any, values: Any) -> Any:
     # Of unsigned whole numbers, as which counts may be stored, 3 − 5 would be 254.
     left, right = (
         part if part.dtype.kind == "f" else part.astype(np.float64) for part in (true, values)

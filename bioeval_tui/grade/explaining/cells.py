@@ -83,14 +83,14 @@ def _columns_to_group_by(frame: Any, by: str | None) -> list[Any]:
 
 
 def _gene_losses(scorer: Any, values: Any) -> Any:
-    difference = scorer.true.values - values
+    away = scorer.difference(values)
     if scorer.spec.metric.name == "mean_absolute_error":
-        return np.asarray(abs(difference).mean(axis=0)).reshape(-1)
+        return np.asarray(abs(away).mean(axis=0)).reshape(-1)
     # A dense matrix minus a sparse one is an np.matrix, whose ** is not elementwise.
-    if hasattr(difference, "multiply"):
-        squares = difference.multiply(difference)
+    if hasattr(away, "multiply"):
+        squares = away.multiply(away)
     else:
-        squares = np.square(difference)
+        squares = np.square(away)
     return np.asarray(squares.mean(axis=0)).reshape(-1)
 
 
