@@ -139,6 +139,8 @@ def require_usable(piece: object, peer: Peer) -> None:
             pass
         case Generation(data=Mapping() as data):
             wrong = excess_of(dict(data)) and f"an event {excess_of(dict(data))}"
+        case Reply() if piece.ended < piece.started:
+            wrong = "an answer before it was asked"  # it cannot be one to this message
         case Reply(content=str(), generation=generation):
             wrong = _events_problem(generation) or _tokens_problem(
                 piece.tokens_in, piece.tokens_out

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.base.errors import NotMeasuredError
+from bioeval_tui.evaluation.conversation.attempts import stream_whole
 from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.arrivals import STAMPED
 from bioeval_tui.peers.models.judge import LLMJudge
 from bioeval_tui.peers.models.model import ChatModel
 from bioeval_tui.protocols import JudgeView, PeerError
@@ -89,6 +91,34 @@ async def test_a_request_on_a_connection_that_the_server_closed_is_sent_on_anoth
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     assert not run.of("request_failed")
     assert len(received) == 2 * (1 + 2 * 3), "each but the first of a conversation was lost once"
+
+
+@pytest.mark.skipif(not STAMPED, reason="the kernel does not say when bytes arrived")
+async def test_no_agent_is_quick_by_answering_before_the_question() -> None:
+    """Its response time would be negative, and leave the slow ones out of the mean."""
+    served: list[asyncio.StreamWriter] = []
+    message = {"role": "assistant", "content": "I help."}
+    body = json.dumps(srv.completion(message)).encode()
+    answer = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served.append(writer)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer % (len(body), body))
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    host, port = server.sockets[0].getsockname()[:2]
+    async with server:
+        agent = chat_agent(f"http://{host}:{port}/v1", streaming=False)
+        await agent.open()
+        assert (await stream_whole(agent.send("Hi"), None)).content == "I help."
+        served[0].write(answer % (len(body), body))
+        with pytest.raises(PeerError, match="the agent sent an answer before it was asked"):
+            await stream_whole(agent.send("And now?"), None)
+        await agent.aclose()
+    assert len(served) == 1
 
 
 async def test_an_agent_that_remembers_does_not_get_a_message_twice(tmp_path: Path) -> None:
