@@ -80,6 +80,11 @@ Larger or infinite numbers, which only foreign files have, are rejected, because
 """
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A score, or a part of one.
+
+Another number, which only a file that somebody changed has, would meet any threshold.
+"""
 LONGEST_CHATBOT = 40
 """The most characters of a chatbot's name."""
 MOST_MESSAGES = 1_000_000
@@ -725,7 +730,7 @@ class TaskScored(BaseModel):
     task: Place
     """Its number in the job, from 1."""
     title: str
-    score: Number
+    score: Share
     reason: str = ""
     evidence: tuple[EvidenceQuoted, ...] = ()
     only_of_user: bool = False
@@ -856,8 +861,8 @@ class ScorePart(BaseModel):
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False, defer_build=True)
     name: PartName
-    weight: Number
-    value: Number | None = None
+    weight: Annotated[float, Field(ge=0, le=LARGEST)]
+    value: Share | None = None
     left_out: bool = False
     """The job does not have this part, so it has no weight."""
     reason: str = ""
@@ -871,7 +876,7 @@ class ConversationScored(EventBase):
     """
 
     kind: Literal["conversation_scored"] = "conversation_scored"
-    score: Number | None = None
+    score: Share | None = None
     parts: tuple[ScorePart, ...]
     penalty: Number
     failures: Place
@@ -892,8 +897,8 @@ class RunEnded(EventBase):
     kind: Literal["run_ended"] = "run_ended"
     status: RunStatus
     detail: str = ""
-    scores: dict[str, Number | None] = Field(default_factory=dict)
-    mean: Number | None = None
+    scores: dict[str, Share | None] = Field(default_factory=dict)
+    mean: Share | None = None
     clean: bool = True
     """Whether both conditions are known to have started from the same state."""
     compared: tuple[str, ...] = ()

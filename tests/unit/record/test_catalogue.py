@@ -411,6 +411,12 @@ def test_the_json_list_agrees_with_each_run(tmp_path: Path) -> None:
         ("message_completed", {"tokens_in": 10**400}),
         ("state_observed", {"after_turn": 10**12}),
         ("run_ended", {"seq": 10**400}),
+        ("conversation_scored", {"score": 7.5}),
+        ("conversation_scored", {"score": -0.1}),
+        ("conversation_scored", {"parts": [{"name": "task", "weight": -1, "value": 1}]}),
+        ("conversation_scored", {"parts": [{"name": "task", "weight": 1, "value": 9}]}),
+        ("transcript_scored", {"tasks": [{"task": 1, "title": "t", "score": 9}]}),
+        ("run_ended", {"mean": 7.5}),
     ],
 )
 def test_an_endless_value_or_one_of_the_wrong_kind_is_damage(
