@@ -219,7 +219,8 @@ def run_headless(
         BioevalError: a job, setting or file name is wrong; nothing was sent.
     """
     rules = GateRules.parse(**thresholds)
-    gate = Gate(rules, files or {})
+    # An agent's function may change the working folder.
+    gate = Gate(rules, {name: path.absolute() for name, path in (files or {}).items()})
     gate.check_paths()
     talk = plain_console(stderr=True)
     held = _hold(spec, settings, rules, talk, verbose=verbose)

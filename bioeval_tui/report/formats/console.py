@@ -161,10 +161,10 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
     """Print the answer, the mean, each conversation's parts, tasks and assertions, and the cost.
 
     For several trials, prints the figures over all and how many trials passed each task and
-    assertion; with `trial`, that trial's parts. `result` is None if the run never started.
+    assertion; with `trial`, that trial's parts. `result` is None without a recording.
     """
     if result is None:
-        console.print("The run never started.", markup=False)
+        console.print("There is no recording: the run never started, or its file was removed.")
         return
     brief = result.brief
     people = [*result.people_say]
