@@ -120,6 +120,13 @@ class Evaluation:
                     f" {bar:g}\n{self.why()}",
                     pytrace=False,
                 )
+            lowest = exact_mean([_mean(run, name, "mean_at_least") or 0.0 for name in wanted])
+            if not reaches(lowest, min(bar, exact_mean(known))):
+                self._not_measured(
+                    f"{_name(run)}: {number_near(value, bar)} reaches the threshold {bar:g}, and"
+                    f" {number_near(lowest, bar)} does not, with 0 for what was left out and the"
+                    " time of requests that were sent again"
+                )
         return self
 
     def assert_assertions(self, *, condition: str | None = None) -> Evaluation:
@@ -273,9 +280,9 @@ def _trials(run: dict[str, Any], condition: str) -> list[dict[str, Any]]:
     return trials
 
 
-def _mean(run: dict[str, Any], condition: str) -> float | None:
-    """Return the mean over the trials that have a score."""
-    mean: float | None = (run["conditions"].get(condition) or {}).get("mean_of_used")
+def _mean(run: dict[str, Any], condition: str, key: str = "mean_of_used") -> float | None:
+    """Return the mean over the trials that have a score, or another one."""
+    mean: float | None = (run["conditions"].get(condition) or {}).get(key)
     return mean
 
 

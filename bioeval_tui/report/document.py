@@ -250,6 +250,10 @@ class ConditionResult(BaseModel):
     """The number of trials with a score."""
     mean_of_used: Score
     """The mean over the trials with a score."""
+    mean_at_least: Score
+    """The same with 0 for each other trial, and with the time of requests that were sent again: a
+    gate wants this to reach its threshold, too.
+    """
     words_told: float | None
     """How many words the user told in a conversation, on average, without the greeting."""
     asking: Asking | None
@@ -636,6 +640,7 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
         "trials_held": len(talks),
         "trials_used": len(used),
         "mean_of_used": score.mean_of(used) if used else None,
+        "mean_at_least": score.mean_of(talk.sample.lowest or 0.0 for talk in talks),
         "words_told": summary.words_told,
         "asking": summary.asking,
         "trials": [_conversation(talk) for talk in talks] if trials else [],

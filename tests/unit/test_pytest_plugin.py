@@ -126,6 +126,18 @@ def test_a_conversation_that_the_agent_may_have_voided_meets_no_threshold() -> N
     lost.assert_score(0.5, condition="withheld")
 
 
+def test_a_threshold_that_is_met_only_without_what_was_left_out_is_not_measured() -> None:
+    """As a gate has it: an agent's words may make a user fail where it does badly."""
+    lost = Talk(reason="evaluator_failed", fault="evaluator", tasks=None)
+    slow = Talk(latencies_ms=(100.0,), refused_ms=9000.0)
+    for bad, lowest in (([lost], "0.95"), ([slow] * 20, "0.87")):
+        talks = [*[Talk(latencies_ms=(100.0,))] * (20 - len(bad)), *bad]
+        found = evaluation(Recorded(talks, talks))
+        with pytest.raises(pytest.fail.Exception, match=rf"not measured: .* and {lowest} does not"):
+            found.assert_score(0.96)
+        found.assert_score(0.8)
+
+
 def test_a_result_that_was_not_measured_fails_or_skips_as_configured() -> None:
     with pytest.raises(pytest.fail.Exception, match="not measured: away"):
         evaluation(AWAY).assert_score(0.5)
