@@ -418,6 +418,11 @@ class Dialogue:
                     traces.current.reset(token)
                 break  # else tenacity would look at what has succeeded
         assert isinstance(reply, Reply)
+        waited_s = reply.started - began
+        if attempt.retry_state.attempt_number > 1:
+            # An agent may have answered a part before the attempt that failed, and goes on from
+            # there: the wait is after its start.
+            waited_s = max(waited_s, time.monotonic() - began - reply.latency_ms / 1000)
         if self.traces:
             self.traces.answered()
         timing = self._timing(number, reply)
@@ -437,7 +442,7 @@ class Dialogue:
             role="assistant",
             speaker=speaker,
             content=answer,
-            waited_ms=max(0.0, (reply.started - began) * 1000),
+            waited_ms=max(0.0, waited_s * 1000),
             **timing,
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,

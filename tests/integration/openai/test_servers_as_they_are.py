@@ -121,6 +121,19 @@ async def test_no_agent_is_quick_by_answering_before_the_question() -> None:
     assert len(served) == 1
 
 
+async def test_no_agent_is_quick_by_failing_between_two_parts_of_an_answer(
+    server: srv.OpenAIServer, tmp_path: Path
+) -> None:
+    """It goes on from the part that it has, so the wait is after the start of its answer."""
+    help_ = srv.say("I help.")
+    first = (srv.call_tool("look", {}), srv.status(500), help_)
+    server.will(*(help_, *first, help_, help_) * 2)
+    run = await run_with(server.url, tmp_path, tools=[{"name": "look", "answer": "ok"}])
+    (failed, _), answers = run.of("request_failed"), run.of("message_completed")
+    answer = next(each for each in answers if each.message == failed.message)
+    assert answer.waited_ms > failed.wait_ms / 2, "else it would be in no time at all"
+
+
 async def test_an_agent_that_remembers_does_not_get_a_message_twice(tmp_path: Path) -> None:
     received: list[bytes] = []
     async with closes_after_each_answer(received) as url:
