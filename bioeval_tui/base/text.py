@@ -84,6 +84,9 @@ _UNSAFE_INPUT = re.compile(f"[{_UNSAFE}]")
 UNSAFE = re.compile(f"[{_UNSAFE}{_FORMATTING}]")
 """One character that no terminal gets as it is."""
 _INVISIBLE = re.compile(f"[{_FORMATTING}]")
+_SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_IDLE_JOINERS = re.compile("\u034f|(?<=[\\x00-\\x7f])[\u200c\u200d](?=[\\x00-\\x7f])")
+"""Joiners that change nothing where they stand; in Arabic or Hindi, they change a word."""
 _TITLE = re.compile(r"<title[^<>]*>([^<]*)", re.IGNORECASE)
 
 FORMULA_STARTS = (
@@ -164,11 +167,12 @@ def visible_text(text: str) -> str:
 
 def reading_form(text: str) -> str:
     """Return `text` as it reads (`visible_text`), with each letter and its accents as one
-    character where there is one.
+    character where there is one, and one kind of space.
     """
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", visible_text(text))
+    read = _IDLE_JOINERS.sub("", _SPACES.sub(" ", visible_text(text)))
+    return unicodedata.normalize("NFC", read)
 
 
 def clean_line(text: str, limit: int = 500) -> str:

@@ -55,6 +55,16 @@ async def test_long_evidence_is_cut_around_the_match():
     assert len(task.evidence[0].quote) <= 240
 
 
+@pytest.mark.parametrize("sign", ["\u00a0", "\u202f", "\u3000", " \u034f", "\u00ad ", " \u200d"])
+async def test_what_reads_the_same_is_the_same_to_a_rule(sign):
+    """Else an agent would not have said what must not be said."""
+    said = f"It is{sign}set."
+    absent = await verdict([{"pattern": "is set", "absent": True}], "Set it", said)
+    assert absent.score == 0
+    assert absent.evidence[0].message == 2
+    assert (await verdict([{"pattern": "is set"}], "Set it", said)).score == 1
+
+
 async def test_absent_inverts_a_rule_and_who_selects_the_speaker():
     assert (await verdict([{"pattern": "8:15", "absent": True}], "8:15", "Done.")).score == 1
     assert (await verdict([{"pattern": "8:15", "who": "user"}], "8:15", "Done.")).score == 1
