@@ -120,7 +120,7 @@ class FunctionCalls:
         if callable(start):
             try:
                 await _result(start, self._conversation)
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, KeyboardInterrupt):
                 raise
             except BaseException as error:  # as in `answer`
                 raise FunctionError(f": its start raised {why(error)}") from error
@@ -152,8 +152,8 @@ class FunctionCalls:
                     tell({"piece": _text(piece, "yielded")})
                 return None
             return _text(answer, "returned")
-        except (FunctionError, asyncio.CancelledError):
-            raise
+        except (FunctionError, asyncio.CancelledError, KeyboardInterrupt):
+            raise  # a person's interruption ends the run, and so does one of the agent's own
         except BaseException as error:  # the agent's code may raise anything
             raise FunctionError(f" raised {why(error)}") from error
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import packages_distributions
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, TextIO
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.files import real
@@ -74,9 +74,7 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
         UsageError: it cannot be found or imported, or its first parameter has another name than
             `first_parameter`.
     """
-    global _process
     locate(reference, folders)
-    _process, os._exit = os.getpid(), _exit_unless_inside
     try:
         with printing_elsewhere():
             return load_function(reference, tuple(map(str, folders)), _installed, first_parameter)
@@ -196,17 +194,6 @@ def _lacks_name(spec: ModuleSpec, name: str) -> bool:
 
 _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside_a_function", default=False)
 """Whether the running code is a function of a job."""
-
-
-_process, _exit = 0, os._exit
-
-
-def _exit_unless_inside(status: int) -> NoReturn:
-    # With 0, a function would end the run as one that met its thresholds. A fork of it ends as
-    # ever.
-    if _inside.get() and os.getpid() == _process:
-        raise SystemExit(status)
-    _exit(status)
 
 
 class _Stdout:

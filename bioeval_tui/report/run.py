@@ -454,7 +454,7 @@ class ConversationResult:
             least=self.least,
         )
 
-    @cached_property
+    @property
     def least(self) -> float | None:
         """Its score if the time of excused requests was the agent's: of a 429, say, that is this
         program's doing unless the agent answers it to everything. None if that changes nothing.

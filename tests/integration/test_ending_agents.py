@@ -28,7 +28,7 @@ ENDS = {
     "asyncio.create_task(end())": (3, "ended it (SystemExit), before its work was done"),
     "asyncio.get_running_loop().call_soon(sys.exit, 0)": (3, "ended it (SystemExit)"),
     "[task.cancel() for task in asyncio.all_tasks()]": (3, "ended it (CancelledError)"),
-    "os._exit(0)": (1, "threshold is 0.5"),
+    "raise KeyboardInterrupt": (130, "interrupted"),
     "raise asyncio.CancelledError": (1, "threshold is 0.5"),
 }
 
