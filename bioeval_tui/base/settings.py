@@ -152,6 +152,16 @@ class Settings:
     automatically.
     """
 
+    @property
+    def where_words(self) -> tuple[str, ...]:
+        """The options that tell a command for a shell where these tasks and their data are."""
+        words: list[str] = []
+        for folder in self.tasks_dirs:
+            words += ["--tasks-dir", str(folder)]
+        if self.tasks_data_override is not None:
+            words += ["--data-dir", str(self.tasks_data_override)]
+        return tuple(words)
+
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
         """Read the environment; no file is read.

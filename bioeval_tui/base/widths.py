@@ -52,8 +52,8 @@ def _told_apart(texts: Sequence[str], width: int) -> dict[str, str]:
     ends, both ends, or from where they differ, from all others or from the most alike.
     """
     ordered = sorted(texts)
-    common = _count_shared(ordered[0], ordered[-1])
-    nearest = [_count_shared(*pair) for pair in pairwise(ordered)]
+    common = count_shared(ordered[0], ordered[-1])
+    nearest = [count_shared(*pair) for pair in pairwise(ordered)]
     places = [max(pair) for pair in zip([0, *nearest], [*nearest, 0], strict=True)]
     half = (width - 1) // 2
     ways = (
@@ -68,8 +68,8 @@ def _told_apart(texts: Sequence[str], width: int) -> dict[str, str]:
     return max(ways, key=lambda way: len(set(way.values())))
 
 
-def _count_shared(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
+def count_shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many characters two texts begin with alike, or how many parts two lists."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
 

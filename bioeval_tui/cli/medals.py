@@ -27,7 +27,6 @@ from bioeval_tui.cli.options import (
     given_settings,
     options_given,
     split_runs,
-    where_options,
 )
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.grade import GraderPool, Outcome, Registry, TaskReport
@@ -127,10 +126,11 @@ def medals(
     for words in (found.awaited_words, found.superseded_words, found.unread_words):
         if words:
             say(masked(words), err=True)
+    # The tasks of a folder of runs were found beside it: `validate` alone would not look there.
+    where = options_given(OF_VALIDATE) if runs is None else settings.where_words
     if kind is not None or output is not None:
-        write_or_print(
-            choose(output, kind, "medals").write("medals", loaded, reviews, failed), output
-        )
+        chosen = choose(output, kind, "medals")
+        write_or_print(chosen.write("medals", loaded, reviews, failed, masked(where)), output)
         return ExitCode.OK
     known = entries_of(loaded, failed)
     if as_json:
@@ -144,8 +144,6 @@ def medals(
         compared = standings(known)
         _agents_table(compared, f"{compared.words}; {AGENTS_NOTE}")
         return ExitCode.OK
-    # The tasks of a folder of runs were found beside it: `validate` alone would not look there.
-    where = options_given(OF_VALIDATE) if runs is None else where_options(settings)
     answer = answer_medals([*loaded, *failed], where)
     print_answer(answer, plain_console())
     medal_table(loaded, reviews, failed)

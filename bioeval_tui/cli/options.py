@@ -176,16 +176,6 @@ OF_VALIDATE = ("tasks_dirs", "data_dir", "time_limit", "memory_limit")
 """The parameters of `validate` that commands which grade have, too."""
 
 
-def where_options(settings: Settings) -> tuple[str, ...]:
-    """Return the options of `WHERE` that name the tasks and data of these settings."""
-    words: list[str] = []
-    for folder in settings.tasks_dirs:
-        words += ["--tasks-dir", str(folder)]
-    if settings.tasks_data_override is not None:
-        words += ["--data-dir", str(settings.tasks_data_override)]
-    return tuple(words)
-
-
 def board(value: str | None) -> str | None:
     """Return the chosen leaderboard: `own`, `published`, the absolute path of a file, or None.
 

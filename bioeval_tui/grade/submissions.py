@@ -15,6 +15,7 @@ from typing import Any
 
 from bioeval_tui.base.errors import InputError, Problem
 from bioeval_tui.base.text import clean_line, json_problem, plural
+from bioeval_tui.base.widths import count_shared
 from bioeval_tui.grade.formats import LFS
 
 RUN_GROUP = "_run-group_"
@@ -48,14 +49,43 @@ def agent_in(*paths: Path | str) -> str | None:
 def agent_or_file(agent: str | None, path: Path | str | None) -> str:
     """Return an agent's name or, where none is known, the name of the file, cleaned; empty without
     either.
-
-    Rows of one task would otherwise look the same.
     """
     if agent and agent != UNKNOWN_AGENT:
         return clean_line(agent, LONGEST_NAME)
     if not path:
         return ""
     return clean_line(Path(path).name, LONGEST_NAME)
+
+
+def row_names(rows: Iterable[tuple[str, str | None, str]]) -> list[str]:
+    """Return what a table calls each submission, given as its task, agent and path: `agent_or_file`
+    or, where files of one task have the same name, the folders that tell their paths apart.
+
+    Whoever keeps each try in a folder of its own would see `submission.csv` in every row.
+    """
+    names: list[str] = []
+    alike: dict[tuple[str, str], dict[str, list[int]]] = {}
+    for task_id, agent, path in rows:
+        name = agent_or_file(agent, path)
+        if path and agent in (None, "", UNKNOWN_AGENT):
+            alike.setdefault((task_id, name), {}).setdefault(path, []).append(len(names))
+        names.append(name)
+    for places in alike.values():
+        if len(places) > 1:
+            for path, folders in _folders_apart(places).items():
+                for at in places[path]:
+                    names[at] = clean_line(folders, LONGEST_NAME) or names[at]
+    return names
+
+
+def _folders_apart(paths: Iterable[str]) -> dict[str, str]:
+    """Return each path without the parts that all of them begin with and end with."""
+    parts = {path: path.split("/") for path in paths}
+    start = count_shared(min(parts.values()), max(parts.values()))
+    inner = {path: own[start:] for path, own in parts.items()}
+    backwards = [own[::-1] for own in inner.values()]
+    end = count_shared(min(backwards), max(backwards))
+    return {path: "/".join(own[: len(own) - end]) for path, own in inner.items()}
 
 
 def agent_title(agents: Iterable[str | None]) -> str:
@@ -132,8 +162,9 @@ def read_submissions(path: Path, *, needs_any: bool = False) -> SubmissionList:
     With `needs_any`, an empty list is wrong: a batch of nothing would look like one that went well.
 
     Each object has `task_id` and `submission_path` (relative to the file's folder; null if nothing
-    was submitted); `logs_path` and `code_path` are optional. Other keys are ignored. The agent is
-    read from the first of these paths that contains a run group, otherwise from the list's folder.
+    was submitted); `agent`, `logs_path` and `code_path` are optional. Other keys are ignored.
+    Without `agent`, it is read from the first of these paths that contains a run group, otherwise
+    from the list's folder.
 
     Raises:
         InputError: the file cannot be read, or is no list; or lines are wrong, of which each is a
@@ -151,12 +182,13 @@ def read_submissions(path: Path, *, needs_any: bool = False) -> SubmissionList:
         if not stripped or stripped.startswith(("#", "//")):
             continue
         try:
-            task_id, relative, others = _fields(stripped)
+            task_id, relative, named, others = _fields(stripped)
         except ValueError as error:
             problems.append(Problem(str(error), str(path), line_number))
             continue
         shown = None if relative is None else str(path.parent / relative)
-        agent = agent_in(shown or "", *(path.parent / other for other in others)) or own_agent
+        in_paths = agent_in(shown or "", *(path.parent / other for other in others))
+        agent = named or in_paths or own_agent
         run = next(
             (folder for name in (relative, *others) if name and (folder := _run_folder(name))), ""
         )
@@ -213,7 +245,7 @@ def _run_folder(path: str) -> str:
     return ""
 
 
-def _fields(line: str) -> tuple[str, str | None, list[str]]:
+def _fields(line: str) -> tuple[str, str | None, str | None, list[str]]:
     try:
         value: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -230,9 +262,13 @@ def _fields(line: str) -> tuple[str, str | None, list[str]]:
         raise ValueError("`submission_path` is missing (use null if nothing was submitted)")
     if relative is not None and (not isinstance(relative, str) or not relative or "\0" in relative):
         raise ValueError("`submission_path` must be a path or null")
+    agent = value.get("agent")
+    if agent is not None and not (isinstance(agent, str) and clean_line(agent, 200)):
+        raise ValueError("`agent` must be a name or null")
     others = [value.get(key) for key in ("logs_path", "code_path")]
     return (
         task_id.strip(),
         relative,
+        clean_line(agent, 200) if agent else None,
         [other for other in others if isinstance(other, str) and "\0" not in other],
     )

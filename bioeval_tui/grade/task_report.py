@@ -216,7 +216,11 @@ class TaskReport:
     @property
     def why_invalid(self) -> str:
         """Why the submission is invalid; where its report says nothing, that."""
-        return (self.extra and self.extra.error) or NO_REASON
+        if self.extra and self.extra.error:
+            return self.extra.error
+        if not self.submission_exists:
+            return "nothing was submitted"
+        return NO_REASON
 
     @property
     def needed_words(self) -> str:

@@ -307,11 +307,15 @@ def answer_grading(
         options: the options that it was graded with; without them it might get another medal.
         options_of_validate: those of them that `validate` has.
     """
-    if not report.submission_exists:
-        return Answer.from_finding(of.NothingSubmitted(report.task_id))
     board = of.Step("board")
     named = _submission_named(report)
     again = of.Step("grade", submission=named, options=tuple(options))
+    if not report.submission_exists:
+        why = shorten(clean_line(report.why_invalid), sentences.LONGEST_LOSS) if named else ""
+        put = replace(again, way=sentences.PUT_FILE)
+        return Answer.from_finding(
+            of.NothingSubmitted(report.task_id), why, (put,) if named else ()
+        )
     mend = (of.Step("edit_file"), again)
     if not report.valid_submission or report.score is None:
         why = shorten(clean_line(report.why_invalid), sentences.LONGEST_LOSS)
@@ -391,13 +395,9 @@ def answer_medals(
         first_agents(entries),
         means_on_shared_tasks(entries) if len(agents) > 1 else (),
     )
-    invalid = next((one for one in reports if not one.valid_submission), None)
     steps: list[of.Step] = []
-    if invalid is not None:
-        named = _submission_named(invalid)
-        options = tuple(options_of_validate)
-        findings = of.Step("findings", submission=named, options=options)
-        steps = [of.Step("invalid_file"), findings]
+    if invalid := _first_invalid(reports):
+        steps = [of.Step("invalid_file"), _mend_step(invalid, tuple(options_of_validate))]
     if len(agents) > 1:
         steps.append(of.Step("agents"))
     steps = [*steps, of.Step("grade_list")][:MOST_STEPS]
@@ -408,12 +408,30 @@ def answer_medals(
     return Answer.from_finding(finding, why, tuple(steps))
 
 
+def _first_invalid(reports: Sequence[TaskReport]) -> TaskReport | None:
+    """Return the first invalid submission whose file is there; without one, the first whose file
+    is missing, or that names none.
+    """
+    invalid = (one for one in reports if not one.valid_submission)
+    return min(
+        invalid, key=lambda one: (not one.submission_exists, not one.submission_path), default=None
+    )
+
+
+def _mend_step(invalid: TaskReport, options: tuple[str, ...]) -> of.Step:
+    named = _submission_named(invalid)
+    if not named:
+        return of.Step("name_file", submission=(invalid.task_id,), options=options)
+    if not invalid.submission_exists:
+        return of.Step("grade", submission=named, options=options, way=sentences.PUT_FILE)
+    return of.Step("findings", submission=named, options=options)
+
+
 def _first_to_mend(reports: Sequence[TaskReport], failed: Sequence[NotGraded]) -> Finding | None:
     """Return the first invalid file; without one, what was not graded, or is furthest from a
     medal.
     """
-    invalid = next((one for one in reports if not one.valid_submission), None)
-    if invalid is not None:
+    if invalid := _first_invalid(reports):
         return of.WithoutScore(
             "invalid", invalid.task_id, _known(invalid.agent), invalid.why_invalid
         )

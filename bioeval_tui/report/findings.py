@@ -631,12 +631,12 @@ class Decided(Finding):
 StepAction = Literal[
     "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge",
     "compare", "one_job",
-    "findings", "board", "invalid_file", "agents", "grade_list",
+    "findings", "name_file", "board", "invalid_file", "agents", "grade_list",
 ]  # fmt: skip
 """What can be done next: read the passage that decided, or both of a comparison; hold more trials;
 edit the job, or the file that was handed in; run or grade again; resume; judge again; compare;
-compare runs of one job; list all findings; explain a score; go to an invalid file; compare
-agents; grade a list.
+compare runs of one job; list all findings; name a file in the list; explain a score; go to an
+invalid file; compare agents; grade a list.
 """
 
 

@@ -415,6 +415,10 @@ def _decided(finding: of.Decided) -> str:
     return text
 
 
+PUT_FILE = "put the file there"
+"""What comes before grading a submission whose file is missing."""
+
+
 class NextStep(NamedTuple):
     """What can be done next: what screens call it, in words, the same in a shell, and what must be
     done before; the last two are empty where there is none.
@@ -471,6 +475,10 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
     "compare": ("compare the two", "bioeval-tui runs compare {runs}"),
     "one_job": ("find two runs of one job", "bioeval-tui runs list"),
     "findings": ("list all findings", "bioeval-tui validate {submission}"),
+    "name_file": (
+        "check the file, then name it in the list",
+        "bioeval-tui validate FILE {submission}",
+    ),
     "board": ("explain the score", ""),
     "invalid_file": ("go to the invalid file", ""),
     "agents": ("compare the agents", ""),

@@ -190,8 +190,6 @@ def medal_word(report: TaskReport) -> str:
     """Return the medal as a word and a sign."""
     if report.medal:
         return MEDALS[report.medal]
-    if not report.submission_exists:
-        return "– Nothing submitted"
     if report.valid_submission:
         return "– No medal"
     return "! Invalid"
@@ -253,8 +251,8 @@ def sure_words(report: TaskReport) -> str:
 
 def next_words(report: TaskReport) -> str:
     """Return what is missing: why a submission is invalid, or where the next medal begins."""
-    if report.extra and report.extra.error:
-        return report.extra.error
+    if not report.valid_submission:
+        return report.why_invalid
     return report.needed_words
 
 

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import Intent, Resolved, RunRequest, RunView
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
 from bioeval_tui.formats import RunResult
@@ -223,7 +224,7 @@ class FakeServices:
     def doctor(self) -> SimpleNamespace:
         return SimpleNamespace(examine=lambda settings, *, online: self.findings)
 
-    settings = None
+    settings = Settings()
 
     async def _follow_batch(self, batch_id: str) -> AsyncIterator[Sequence[Glance]]:
         """Yield the looks that were given, one by one as the test asks for them."""

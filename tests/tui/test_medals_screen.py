@@ -17,6 +17,7 @@ from medal_rows import board, graded, invalid, sample_rows
 from textual.pilot import Pilot
 
 from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.validation import Validation
 from bioeval_tui.grading import Uncertainty
@@ -266,6 +267,17 @@ async def test_x_exports_the_rows_that_are_shown(tmp_path: Path, key: str, suffi
     assert path.read_text(encoding="utf-8").count("stella") >= 2
 
 
+async def test_an_export_names_the_folders_without_which_its_commands_fail(tmp_path: Path) -> None:
+    bad = replace(invalid("lab/a", "aide", "the file is empty"), file="runs/bad.csv")
+    services = FakeServices(rows=[bad])
+    services.settings = Settings(tasks_dirs=(Path("my tasks"),))
+    async with opened(None, services=services, start="medals", pictures=tmp_path) as (app, pilot):
+        await pilot.press("x", "m")
+        await until(pilot, lambda: "Saved 1 row" in screen_text(app))
+    [path] = tmp_path.glob("*.md")
+    assert " lab/a --tasks-dir 'my tasks'" in path.read_text(encoding="utf-8")
+
+
 async def test_a_failed_export_says_why(tmp_path: Path) -> None:
     services = FakeServices(rows=sample_rows())
     async with opened(None, services=services, start="medals", pictures=tmp_path / "no") as (
@@ -420,6 +432,15 @@ async def test_of_ten_thousand_submissions_only_the_visible_rows_are_drawn() -> 
         await pilot.press("slash", *"09999")
         await loaded(app, pilot)
         assert "t/09999" in screen_text(app)
+
+
+async def test_the_heading_keeps_above_its_columns_as_longer_names_arrive() -> None:
+    row = next(row for row in sample_rows() if row.report is not None)
+    long = replace(row, agent="an-agent-with-a-name-of-forty-characters", task_id="b")
+    services = FakeServices(None, [replace(row, agent="short", task_id="a"), long])
+    async with opened(None, WIDE, services=services, start="medals") as (app, _):
+        (shown,) = [line for line in rows_of(app) if "an-agent-with" in line]
+        assert head_of(app).index("medal") == shown.index("●")
 
 
 async def test_hostile_submission_names_are_shown_literally() -> None:

@@ -17,7 +17,7 @@ from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.text import clean, clean_line
 from bioeval_tui.base.units import score_text
 from bioeval_tui.grade.score_numbers import better_words
-from bioeval_tui.grade.submissions import agent_or_file, agent_title
+from bioeval_tui.grade.submissions import agent_title, row_names
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch.output import BatchResult
@@ -54,7 +54,7 @@ def medal_table(
     agents = [*(report.agent for report in reports), *(item.known_agent for item in not_graded)]
     files = [report.submission_path for report in reports]
     files += [item.submission_path for item in not_graded]
-    named = [agent_or_file(*one) or NOTHING for one in zip(agents, files, strict=True)]
+    named = [name or NOTHING for name in row_names(zip(ids, agents, files, strict=True))]
     medals = [*(_medal(report) for report in reports), *(["not graded"] * len(not_graded))]
     percentiles = (_number(report.leaderboard_percentile) for report in reports)
     above = (report.above_median if report.valid_submission else None for report in reports)

@@ -12,7 +12,7 @@ from bioeval_tui import __version__
 from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.units import DASH, number1, score_text, share
 from bioeval_tui.grade.outcomes import NotGraded
-from bioeval_tui.grade.submissions import UNKNOWN_AGENT, agent_or_file, agent_title
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT, agent_title, row_names
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport
 from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.report.agents import Standings, entries_of, standings
@@ -86,7 +86,10 @@ def _agents(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> S
 
 
 def medals_html(
-    reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
+    reports: Sequence[TaskReport],
+    reviews: Sequence[str] = (),
+    not_graded: Sequence[NotGraded] = (),
+    options: Sequence[str] = (),
 ) -> str:
     """Return one self-contained HTML file: the answer, agents, a table, and a card with its scale
     for each report.
@@ -99,11 +102,11 @@ def medals_html(
             policy=policy(),
             program_version=__version__,
             reports=reports,
-            agent_or_file=agent_or_file,
+            names=_names(reports, not_graded),
             agent_title=_agent_title(reports, not_graded),
             reviews=reviews or [""] * len(reports),
             not_graded=not_graded,
-            table_answer=answer_medals([*reports, *not_graded]),
+            table_answer=answer_medals([*reports, *not_graded], options),
             agents=agents,
             agent_columns=AGENT_COLUMNS,
             agent_rows=agent_rows(agents) if agents else [],
@@ -114,20 +117,23 @@ def medals_html(
 
 
 def medals_markdown(
-    reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
+    reports: Sequence[TaskReport],
+    reviews: Sequence[str] = (),
+    not_graded: Sequence[NotGraded] = (),
+    options: Sequence[str] = (),
 ) -> str:
     """Return a heading, the answer, for several agents their comparison, and a table."""
     reviews = reviews or [""] * len(reports)
+    names = _names(reports, not_graded)
     rows = []
-    for report, review in zip(reports, reviews, strict=True):
-        row = _markdown_row(report)
+    for report, name, review in zip(reports, names, reviews, strict=False):
+        row = _markdown_row(report, name)
         if any(reviews):
             row.append(escape(review))
         rows.append(row)
     more = [""] if any(reviews) else []
-    for item in not_graded:
-        whose = agent_or_file(item.known_agent, item.submission_path) or DASH
-        start = [escape(item.task_id), escape(whose), NOT_GRADED]
+    for item, name in zip(not_graded, names[len(reports) :], strict=True):
+        start = [escape(item.task_id), escape(name or DASH), NOT_GRADED]
         rows.append([*start, *[DASH] * 6, escape(item.reason), *more])
     head = [
         "task",
@@ -143,7 +149,7 @@ def medals_markdown(
     ]
     if any(reviews):
         head.append("reviewed")
-    answer = answer_lines(answer_medals([*reports, *not_graded]).lines)
+    answer = answer_lines(answer_medals([*reports, *not_graded], options).lines)
     lines = ["# Medals", "", *answer, ""]
     agents = _agents(reports, not_graded)
     if agents is not None:
@@ -153,11 +159,18 @@ def medals_markdown(
     return "\n".join([*lines, *table(head, rows), ""])
 
 
+def _names(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[str]:
+    """Return what the rows of the reports, then those of what was not graded, are called."""
+    rows = [(one.task_id, one.agent, one.submission_path) for one in reports]
+    failed = [(one.task_id, one.known_agent, one.submission_path) for one in not_graded]
+    return row_names([*rows, *failed])
+
+
 def _agent_title(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> str:
     return agent_title([*(one.agent for one in reports), *(one.known_agent for one in not_graded)])
 
 
-def _markdown_row(report: TaskReport) -> list[str]:
+def _markdown_row(report: TaskReport, name: str) -> list[str]:
     medal, score, chances = medal_word(report), DASH, DASH
     if report.note:
         medal += escape(f" ({report.note})")
@@ -167,7 +180,7 @@ def _markdown_row(report: TaskReport) -> list[str]:
         chances = report.uncertainty.medal_words or DASH
     return [
         escape(report.task_id),
-        escape(agent_or_file(report.agent, report.submission_path) or DASH),
+        escape(name or DASH),
         medal,
         score,
         report.interval_words or DASH,
@@ -180,7 +193,10 @@ def _markdown_row(report: TaskReport) -> list[str]:
 
 
 def medals_csv(
-    reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
+    reports: Sequence[TaskReport],
+    reviews: Sequence[str] = (),
+    not_graded: Sequence[NotGraded] = (),
+    options: Sequence[str] = (),
 ) -> str:
     """Return a row for each submission, `outcome` being `graded`, `invalid` or `not graded`.
 
@@ -211,7 +227,10 @@ def medals_csv(
 
 
 def medals_json(
-    reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
+    reports: Sequence[TaskReport],
+    reviews: Sequence[str] = (),
+    not_graded: Sequence[NotGraded] = (),
+    options: Sequence[str] = (),
 ) -> str:
     """Return `medals_dicts` as JSON, without reviews."""
     values = medals_dicts(reports, not_graded)

@@ -23,7 +23,8 @@ Content = Literal["run", "runs", "gate", "comparison", "medals"]
 """The kinds of content of a document. Its writer is called as
 
 - run: `(run, asked)`, runs: `(runs, asked)`, gate: `(runs, rules, result)`,
-- comparison: `(comparison)`, medals: `(reports, reviews, not_graded)`,
+- comparison: `(comparison)`, medals: `(reports, reviews, not_graded, options)`, where
+  `options` tell a command for a shell where the tasks are,
 
 and returns the document: text, bytes, or an iterator of text, each piece of whole lines.
 """

@@ -20,6 +20,7 @@ from bioeval_tui.base.errors import BioevalError, StorageError
 from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.grade.validation import Validation
+from bioeval_tui.record.masking import masked
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.tui.grading_items import MedalRow
 from bioeval_tui.tui.keys import bindings
@@ -507,10 +508,10 @@ class MedalsScreen(BaseScreen):
             return
         rows, folder = [entry.row for entry in self.table.visible], self.bioeval.folder
         try:
-            text = medals_view.rows_document(rows, self.submissions.marks, chosen)
-            path = write_numbered(
-                folder, f"bioeval-tui-medals-{file_moment()}", chosen.endings[0], text
-            )
+            where = masked(self.bioeval.services.settings.where_words)
+            text = medals_view.rows_document(rows, self.submissions.marks, chosen, where)
+            name = f"bioeval-tui-medals-{file_moment()}"
+            path = write_numbered(folder, name, chosen.endings[0], text)
         except StorageError as error:
             self.tell(f"Could not write the table: {error}", bad=True)
             return

@@ -5,25 +5,23 @@ cells and answer.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from io import StringIO
-from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import DASH, number1, score_text
 from bioeval_tui.base.widths import told_apart
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.report_files import supersedes
-from bioeval_tui.grade.submissions import LONGEST_NAME, UNKNOWN_AGENT, agent_or_file
+from bioeval_tui.grade.submissions import UNKNOWN_AGENT, row_names
 from bioeval_tui.grade.tally import Standing, standing_of
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.answer import Answer, answer_medals
 from bioeval_tui.report.formats.registry import Format, named_format
-from bioeval_tui.tui.shared.cells import Cell, Tone
+from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting
 from bioeval_tui.tui.shared.output import tabbed
 
@@ -125,7 +123,7 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
     report = row.report
     cells = {
         "task": Cell(row.task_id),
-        "agent": _whose_cell(row),
+        "agent": Cell("", "quiet" if row.agent == UNKNOWN_AGENT else "plain"),
         "medal": medal_cell(row),
     }
     if report is None or not report.valid_submission:
@@ -140,15 +138,6 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
     }
 
 
-def _whose_cell(row: MedalRow) -> Cell:
-    tone: Tone = "quiet" if row.agent == UNKNOWN_AGENT else "plain"
-    return Cell(_whose(row), tone)
-
-
-def _whose(row: MedalRow) -> str:
-    return agent_or_file(row.agent, row.file) or DASH
-
-
 def row_outcome(row: MedalRow) -> TaskReport | NotGraded:
     """Return a row's report, or why it was not graded."""
     if row.report is not None:
@@ -157,7 +146,12 @@ def row_outcome(row: MedalRow) -> TaskReport | NotGraded:
     return NotGraded(row.task_id, row.file, row.not_graded or "", agent=agent)
 
 
-def rows_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
+def rows_document(
+    rows: Iterable[MedalRow],
+    marks: Mapping[int, Opinions],
+    chosen: Format,
+    options: Sequence[str] = (),
+) -> str:
     """Return a document of these rows as `medals` writes it; `marks` has the reviews of each, by
     its identity.
     """
@@ -170,7 +164,7 @@ def rows_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chose
             graded.append(row)
             reports.append(outcome)
     reviews = [mark_words(marks.get(id(row), {})) for row in graded]
-    return str(chosen.write("medals", reports, reviews, failed))
+    return str(chosen.write("medals", reports, reviews, failed, options))
 
 
 def rows_tabbed(rows: Sequence[MedalRow], marks: Mapping[int, Opinions]) -> str:
@@ -213,12 +207,11 @@ class MedalTable(Listing[Entry]):
             COLUMNS, _KEYS, _words, lambda entry: id(entry.row), Sorting(MEDAL), ties=TASK
         )
         self._answer: Answer | None = None
-        self._files: dict[str, set[str]] = {}
-        """The files of each agent, or of each name of a file."""
+        self._names: dict[int, str] = {}
+        """What each row is called, by its identity; empty after a new one."""
         self._told_apart: dict[int, Mapping[str, str]] = {}
-        """How agents and files are shown, by the width of the column; empty after a new one."""
-        self.agent_width = 0
-        """The width of the longest agent or file, in cells."""
+        """How these are shown, by the width of the column."""
+        self._agent_width = 0
         self._agents: set[str] = set()
         self._places: dict[tuple[str, ...], int] = {}
         """The place of each submission that can be told from others."""
@@ -242,30 +235,26 @@ class MedalTable(Listing[Entry]):
 
     def whose(self, row: MedalRow, width: int) -> str:
         """Return the agent or file of a row as it is told from the others in so many cells."""
+        name = self.names[id(row)]
         if width not in self._told_apart:
-            texts = (self._called(name, files) for name, files in self._files.items())
-            self._told_apart[width] = told_apart(chain.from_iterable(texts), width)
-        name = _whose(row)
-        called = self._called(name, self._files.get(name, ()))
-        text = name if name in called else clean_line(row.file, LONGEST_NAME)
-        return self._told_apart[width].get(text, text)
+            self._told_apart[width] = told_apart(self.names.values(), width)
+        return self._told_apart[width][name]
 
-    def _called(self, name: str, files: Collection[str]) -> Collection[str]:
-        """Return the name, or the whole paths where several files have it and no agent is known."""
-        if name in self._agents or len(files) < 2:
-            return (name,)
-        return [clean_line(file, LONGEST_NAME) for file in files]
-
-    def _note_name(self, row: MedalRow) -> None:
-        name = _whose(row)
-        files = self._files.setdefault(name, set())
-        if row.file not in files:
-            files.add(row.file)
-            shown = name
-            if name not in self._agents and len(files) > 1:
-                shown = clean_line(row.file, LONGEST_NAME)
-            self.agent_width = max(self.agent_width, cell_len(shown))
+    @property
+    def names(self) -> Mapping[int, str]:
+        """What each row is called, by its identity."""
+        if not self._names:
+            rows = [entry.row for entry in self.items]
+            called = row_names((row.task_id, row.agent, row.file) for row in rows)
+            self._names = {id(row): name or DASH for row, name in zip(rows, called, strict=True)}
             self._told_apart = {}
+            self._agent_width = max(map(cell_len, called), default=0)
+        return self._names
+
+    @property
+    def agent_width(self) -> int:
+        """The width of the longest agent or file, in cells."""
+        return self._agent_width if self.names else 0
 
     def add(self, row: MedalRow) -> None:
         """Add one row.
@@ -278,13 +267,12 @@ class MedalTable(Listing[Entry]):
         if at == len(self.items):
             self.append(entry)
             self._agents.add(row.agent)
-            self._note_name(row)
         else:
             held = self.items[at].row
             if not supersedes(row.report, row.at, held.report, held.at):
                 return
             self.replace(at, entry)
-        self._answer = None
+        self._answer, self._names = None, {}
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
         """Replace rows, which are found by identity."""
@@ -296,9 +284,7 @@ class MedalTable(Listing[Entry]):
         super().fill(items)
         self._answer = None
         self._agents = {entry.row.agent for entry in self.items}
-        self._files, self.agent_width = {}, 0
-        for entry in self.items:
-            self._note_name(entry.row)
+        self._names = {}
         self._places = {
             (entry.row.agent, *entry.row.key): at
             for at, entry in enumerate(self.items)

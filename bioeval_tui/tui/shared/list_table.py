@@ -297,6 +297,8 @@ class TableHead(Widget):
         super().__init__()
         self._table = table
         self._sorting: Sorting | None = Sorting(0)
+        self._drawn: list[Column] = []
+        """The columns as they were drawn last."""
 
     @property
     def _fitting(self) -> list[Column]:
@@ -308,14 +310,16 @@ class TableHead(Widget):
         self.post_message(self.Laid())
 
     def show(self, sorting: Sorting | None) -> None:
-        """Mark the column that is sorted by, if the rows are sorted by one."""
-        if sorting != self._sorting:
+        """Mark the column that is sorted by, if the rows are sorted by one; other rows may have
+        given the columns other widths.
+        """
+        if sorting != self._sorting or self._fitting != self._drawn:
             self._sorting = sorting
             self.refresh()
 
     def render(self) -> Content:
         """Draw the names."""
-        columns = self._fitting
+        columns = self._drawn = self._fitting
         names = {each.name: Cell(each.name, "quiet") for each in columns}
         if self._sorting is None:
             return row_line(columns, names)

@@ -127,6 +127,9 @@ def test_what_to_do_next_keeps_the_options_and_asks_for_what_sure_lacks(
     assert f"`bioeval-tui validate {bad} {plain} --data-dir {tasks.data}`" in done.stdout
     table = run("medals", tmp_path / "out", "--table", "--data-dir", tasks.data).stdout
     assert f"{bad} {plain} --data-dir {tasks.data}`" in table
+    for kind in ("md", "html"):
+        page = run("medals", tmp_path / "out", "--format", kind, "--data-dir", tasks.data).stdout
+        assert f"{bad} {plain} --data-dir {tasks.data}" in page.replace("\\", "")
 
 
 def test_rounding_that_decides_a_medal_is_said_and_the_threshold_is_one_number(

@@ -595,8 +595,8 @@ def graded(**fields: object) -> TaskReport:
         (graded(valid_submission=False, score=None, extra=ReportExtra(error="17 ids are missing")),
             "invalid", "The submission for breast-cancer is invalid: it has no score.",
             "17 ids are missing"),
-        (graded(submission_exists=False), "invalid", "Nothing was submitted for breast-cancer.",
-            ""),
+        (graded(submission_exists=False, submission_path=""), "invalid",
+            "Nothing was submitted for breast-cancer.", ""),
     ],
 )  # fmt: skip
 def test_a_graded_submission_has_an_answer(
@@ -656,6 +656,33 @@ def test_a_medal_table_has_an_answer() -> None:
     ]
     assert answer_medals(everything).sure == "yes: over 10 tasks"
     assert answer_medals([]).what == "Nothing is graded."
+
+
+def test_what_to_do_about_a_missing_file_is_no_look_at_it() -> None:
+    lost = {"valid_submission": False, "submission_exists": False, "score": None}
+    missing = graded(**lost, submission_path="a/x.csv", extra=ReportExtra(error="a/x.csv is gone"))
+    unnamed = graded(**lost, submission_path="")
+    bad = graded(valid_submission=False, score=None, submission_path="b.csv")
+    where = ("--tasks-dir", "my tasks")
+
+    def steps(*reports: TaskReport) -> list[tuple[str, str]]:
+        found = answer_medals(reports, where).next
+        return [(step.words, step.command) for step in found if step.command]
+
+    mend = "put the file there, then grade it again"
+    again = "bioeval-tui grade-sample a/x.csv breast-cancer --tasks-dir 'my tasks'"
+    assert steps(unnamed, missing) == [(mend, again)]
+    assert steps(unnamed) == [
+        (
+            "check the file, then name it in the list",
+            "bioeval-tui validate FILE breast-cancer --tasks-dir 'my tasks'",
+        )
+    ]
+    assert steps(unnamed, missing, bad)[0][1].startswith("bioeval-tui validate b.csv ")
+    assert answer_medals([unnamed, bad]).why == "breast-cancer: invalid: no reason was recorded"
+    one = answer_grading(missing, where)
+    assert (one.why, [step.command for step in one.next]) == ("a/x.csv is gone", [again])
+    assert not answer_grading(unnamed).next
 
 
 def test_what_nothing_changes_without_is_the_first_thing_to_do_next() -> None:

@@ -110,10 +110,9 @@ def test_a_medal_is_a_word_and_a_symbol() -> None:
     assert words.medal_word(graded()) == "◐ Silver"
     assert words.medal_word(graded(**none)) == "– No medal"
     assert words.medal_word(graded(**none, valid_submission=False)) == "! Invalid"
-    assert (
-        words.medal_word(graded(**none, valid_submission=False, submission_exists=False))
-        == "– Nothing submitted"
-    )
+    missing = graded(**none, valid_submission=False, submission_exists=False)
+    assert words.medal_word(missing) == "! Invalid", "as it is counted"
+    assert words.next_words(missing) == "nothing was submitted"
 
 
 def test_a_rank_is_described_as_far_as_it_is_known() -> None:
