@@ -229,19 +229,29 @@ def _everything(entries: Sequence[AgentEntry]) -> dict[str, Mapping[str, Sequenc
     }
 
 
+def agents_in_order(entries: Sequence[AgentEntry]) -> list[str]:
+    """Return the agents, the highest percentile first, then those without one, the largest share
+    of medals first: the order of every table of agents.
+    """
+    by_agent, everything = _by_agent(entries), _everything(entries)
+
+    def standing_order(agent: str) -> tuple[bool, float, bool, float, str]:
+        tasks = by_agent[agent]
+        mean = mean_of_all_tasks(everything[agent])
+        graded = _percentiles(tasks, others_as_zero=False)
+        medals = {task: [one.medal for one in of_task] for task, of_task in tasks.items()}
+        # Of equal means, an agent with a valid submission comes before one without.
+        return mean is None, -(mean or 0.0), not graded, -(mean_of_all_tasks(medals) or 0.0), agent
+
+    return sorted(by_agent, key=standing_order)
+
+
 def standings(entries: Sequence[AgentEntry]) -> Standings:
     """Return the comparison of agents; the same submissions give the same figures."""
     by_agent, everything = _by_agent(entries), _everything(entries)
     graded = {agent: _percentiles(tasks, others_as_zero=False) for agent, tasks in by_agent.items()}
     ranks, ranks_graded = _ranks(everything), _ranks(graded)
-    shares = {agent: _medals(tasks).value for agent, tasks in by_agent.items()}
-
-    def standing_order(agent: str) -> tuple[bool, float, bool, float, str]:
-        mean = mean_of_all_tasks(everything[agent])
-        # Of equal means, an agent with a valid submission comes before one without.
-        return mean is None, -(mean or 0.0), not graded[agent], -shares[agent], agent
-
-    order = sorted(by_agent, key=standing_order)
+    order = agents_in_order(entries)
     ranked = []
     for place, agent in enumerate(order):
         before = everything[order[place - 1]] if place else None

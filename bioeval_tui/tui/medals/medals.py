@@ -53,6 +53,10 @@ if TYPE_CHECKING:
 
 LOW, FEW_ROWS = 30, 4
 """Below so many lines, and with more than so many rows, the card is opened by a key."""
+MOST_LINES = 4
+"""How many lines each of the answer's may take: at 80 columns, which agent leads and which medals
+there are takes four.
+"""
 MANY = 1000
 """With more rows than this, the answer waits until all have arrived: it is found from all of them.
 """
@@ -115,7 +119,7 @@ class MedalsScreen(BaseScreen):
         """The answer, table, card."""
         yield Static(id="trouble", markup=False)
         yield Static(id="notice", markup=False)
-        yield AnswerBlock(id="answer")
+        yield AnswerBlock(id="answer", most=MOST_LINES)
         with Vertical(id="body"):
             with Vertical(id="table"):
                 yield self.submissions

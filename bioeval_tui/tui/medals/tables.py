@@ -33,6 +33,7 @@ from bioeval_tui.report.agents import (
     AgentEntry,
     AgentStanding,
     agent_entry,
+    agents_in_order,
     mean_percentile,
     of_known_agents,
     percentiles_known,
@@ -393,41 +394,27 @@ class Group(NamedTuple):
 
 
 def groups(entries: Iterable[Entry]) -> list[Group]:
-    """Return every agent, most gold first, then silver, bronze and percentile of all, and at the
-    end the submissions of no known agent; its domains by name, if there are several.
+    """Return every agent in the order of their comparison, and at the end the submissions of no
+    known agent; its domains by name, if there are several.
     """
     everything = list(entries)
     compared = agent_entries(everything)
-    ranked = percentiles_known(of_known_agents(compared) or compared)
+    known = of_known_agents(compared)
+    ranked = percentiles_known(known or compared)
     by_agent = grouped((entry.row.agent, entry) for entry in everything)
+    order = agents_in_order(known)
+    if UNKNOWN_AGENT in by_agent:
+        order.append(UNKNOWN_AGENT)
     found: list[Group] = []
-    agents = (Group.of(agent, None, own, ranked=ranked) for agent, own in by_agent.items())
-    for group in sorted(agents, key=_group_order):
-        domains = grouped((entry.domain, entry) for entry in by_agent[group.agent])
+    for agent in order:
+        domains = grouped((entry.domain, entry) for entry in by_agent[agent])
         parts = [
-            Group.of(group.agent, domain, domains[domain], ranked=ranked)
-            for domain in sorted(domains)
+            Group.of(agent, domain, domains[domain], ranked=ranked) for domain in sorted(domains)
         ]
-        found.append(group)
+        found.append(Group.of(agent, None, by_agent[agent], ranked=ranked))
         if len(parts) > 1:
             found += parts
     return found
-
-
-def _group_order(group: Group) -> tuple[float | str, ...]:
-    by = group.totals.by
-    # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent
-    # above another.
-    zeros = group.percentile or 0.0
-    return (
-        group.agent == UNKNOWN_AGENT,
-        -by["gold"],
-        -by["silver"],
-        -by["bronze"],
-        -zeros,
-        -group.totals.valid,
-        group.agent.lower(),
-    )
 
 
 def agent_entries(table: Iterable[Entry]) -> list[AgentEntry]:

@@ -40,8 +40,8 @@ ACTIONS: Mapping[StepAction, tuple[str, ...]] = {
 }
 """The names of the actions that do a step, on one screen or another."""
 MOST_LINES, NARROWEST = 2, 60
-"""How many lines each of an answer's may take, but where the block itself is narrower than so many
-cells.
+"""How many lines each of an answer's may take, unless a screen says otherwise, but where the block
+itself is narrower than so many cells.
 """
 FIRST = 2
 """What came out, and how sure."""
@@ -74,7 +74,13 @@ def answer_lines(
 
 
 class AnswerBlock(Labelled):
-    """Shows an answer, with the keys of those next steps that the screen can do."""
+    """Shows an answer, with the keys of those next steps that the screen can do; `most` is how many
+    lines each of an answer's may take.
+    """
+
+    def __init__(self, *, id: str | None = None, most: int = MOST_LINES) -> None:
+        super().__init__(id=id)
+        self._most = most
 
     def show_answer(self, answer: Answer, *also: tuple[str, str]) -> None:
         """Show this answer, and what can `also` be done, each a key and words; not if its screen
@@ -84,8 +90,8 @@ class AnswerBlock(Labelled):
             self.show(answer_lines(answer, step_keys(self), *also))
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
-        """Return a line as two at most: what stands below the answer needs room, too."""
-        return _clipped(line, MOST_LINES, width)
+        """Return a line as few lines: what stands below the answer needs room, too."""
+        return _clipped(line, self._most, width)
 
     def _lines(self, width: int) -> list[Content]:
         """Return the lines; if there is no room for all, what explains the first two takes one
