@@ -308,7 +308,10 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     with grader_pool(registry, given) as pool:
         outcome = pool.grade(file, task_id)
         if _wants_additions(given) and not isinstance(outcome, Invalid | NotGraded):
-            ((_, outcome),) = added_reports([outcome], pool, given)
+            # Its report cannot hold a name that is not UTF-8, by which it could not be found.
+            here = replace(outcome, submission_path=str(file))
+            ((_, added),) = added_reports([here], pool, given)
+            outcome = replace(added, submission_path=outcome.submission_path)
 
     if isinstance(outcome, NotGraded):
         if as_json:

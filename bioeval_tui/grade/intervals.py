@@ -47,6 +47,8 @@ def measure_uncertainty(
         return Uncertainty(why_not=f"{words}: rows that a file picks say nothing about the others")
     try:
         drawn = _draws(ready, path, call_code, time_limit_s)
+    except FileNotFoundError:
+        return Uncertainty(why_not="the file was moved, or its name is not UTF-8")
     except (CannotResampleError, InvalidSubmissionError, OSError) as error:
         return Uncertainty(why_not=clean_line(str(error), 300))
     except Exception as error:  # a grader with code may raise anything

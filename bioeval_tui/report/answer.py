@@ -353,7 +353,7 @@ def _with_all_intervals(options: Sequence[str]) -> tuple[str, ...]:
     return (*kept, "--intervals", "all")
 
 
-def _submission_named(report: TaskReport) -> tuple[str, ...]:
+def _submission_named(report: TaskReport | NotGraded) -> tuple[str, ...]:
     """Return a submission's file and task as `grade-sample` takes them; empty without a file."""
     if not report.submission_path:
         return ()
@@ -395,13 +395,10 @@ def answer_medals(
         first_agents(entries),
         means_on_shared_tasks(entries) if len(agents) > 1 else (),
     )
-    steps: list[of.Step] = []
-    if invalid := _first_invalid(reports):
-        steps = [of.Step("invalid_file"), _mend_step(invalid, tuple(options_of_validate))]
+    mend, steps = _first_to_mend(reports, failed, tuple(options_of_validate))
     if len(agents) > 1:
-        steps.append(of.Step("agents"))
+        steps = [*steps, of.Step("agents")]
     steps = [*steps, of.Step("grade_list")][:MOST_STEPS]
-    mend = _first_to_mend(reports, failed)
     why = ""
     if mend is not None:
         why = sentences.sentence(mend)
@@ -427,26 +424,30 @@ def _mend_step(invalid: TaskReport, options: tuple[str, ...]) -> of.Step:
     return of.Step("findings", submission=named, options=options)
 
 
-def _first_to_mend(reports: Sequence[TaskReport], failed: Sequence[NotGraded]) -> Finding | None:
+def _first_to_mend(
+    reports: Sequence[TaskReport], failed: Sequence[NotGraded], options: tuple[str, ...]
+) -> tuple[Finding | None, list[of.Step]]:
     """Return the first invalid file; without one, what was not graded, or is furthest from a
-    medal.
+    medal; and what to do about it.
     """
     if invalid := _first_invalid(reports):
-        return of.WithoutScore(
-            "invalid", invalid.task_id, _known(invalid.agent), invalid.why_invalid
-        )
+        reason = invalid.why_invalid
+        lost = of.WithoutScore("invalid", invalid.task_id, _known(invalid.agent), reason)
+        return lost, [of.Step("invalid_file"), _mend_step(invalid, options)]
     if failed:
         one = failed[0]
-        return of.WithoutScore("not graded", one.task_id, one.known_agent or "", one.reason)
+        lost = of.WithoutScore("not graded", one.task_id, one.known_agent or "", one.reason)
+        return lost, [of.Step("grade", submission=_submission_named(one), options=options)]
     without = [
         one for one in reports if one.medal is None and one.leaderboard_percentile is not None
     ]
     if not without:
-        return None
+        return None, []
     last = min(without, key=lambda one: one.leaderboard_percentile or 0.0)
-    return of.FurthestFromMedal(
+    furthest = of.FurthestFromMedal(
         last.task_id, _known(last.agent), last.leaderboard_percentile or 0.0, last.away_words
     )
+    return furthest, [of.Step("grade", submission=_submission_named(last), options=options)]
 
 
 def _known(agent: str) -> str:

@@ -132,6 +132,26 @@ def test_what_to_do_next_keeps_the_options_and_asks_for_what_sure_lacks(
         assert f"{bad} {plain} --data-dir {tasks.data}" in page.replace("\\", "")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="other file systems hold no such name")
+def test_a_file_whose_name_is_not_utf8_has_an_interval_where_it_can_be_found(
+    tasks, run: Any, tmp_path: Path
+) -> None:
+    task = tasks.add("lab/many", answers="id,y\n" + "".join(f"{n},{n}.5\n" for n in range(30)))
+    rows = "".join(f"{n},{n + n % 7 / 10}\n" for n in range(30))
+    file = tasks.submit("id,y\n" + rows)
+    odd = file.rename(file.parent / os.fsdecode(b"caf\xe9.csv"))
+    where = ("--tasks-dir", tasks.root, "--data-dir", tasks.data)
+    card = run("grade-sample", odd, task, *where).stdout
+    assert re.search(r"SURE  .*95 % interval 0", card), card
+    assert "No such file" not in card
+    listing = tmp_path / "list.jsonl"
+    listing.write_text(json.dumps({"task_id": task, "submission_path": str(odd)}))
+    run("grade", listing, "--output-dir", tmp_path / "out", *where)
+    (report,) = json.loads(run("medals", tmp_path / "out", "--json", *where).stdout)
+    assert report["valid_submission"]
+    assert report["uncertainty"]["why_not"] == "the file was moved, or its name is not UTF-8"
+
+
 def test_rounding_that_decides_a_medal_is_said_and_the_threshold_is_one_number(
     tasks, run: Any
 ) -> None:

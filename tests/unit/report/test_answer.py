@@ -646,6 +646,9 @@ def test_a_medal_table_has_an_answer() -> None:
     furthest = answer_medals([none, graded(leaderboard_percentile=99.0)])
     assert furthest.why.startswith("furthest from a medal: breast-cancer by a: percentile 12.0")
     assert furthest.sure.startswith("no: 1 task: too few")
+    assert furthest.next[0].command.startswith("bioeval-tui grade-sample "), "what WHY names"
+    command = answer_medals([failed], ("--data-dir", "d")).next[0].command
+    assert command == "bioeval-tui grade-sample c.csv breast-cancer --data-dir d"
     with pytest.raises(UnknownTaskError) as unknown:
         Registry([]).entry("oncology/brest-cancer")
     typo = NotGraded("oncology/brest-cancer", "c.csv", str(unknown.value), agent="a")
