@@ -64,7 +64,9 @@ def medal_chances(
     errors = np.tile(drawn - drawn.mean(axis=0), (_EACH, 1))
     if drawn.shape[1] == 1:
         anew = _own_true_scores(scores, errors[:, 0], random) + errors[:, 0]
-        return _medals((scores[1:] > anew[:, None]).sum(axis=1), entries, _DOUBT)
+        board = np.sort(scores[1:])  # each draw against each of a million entries takes 4 GB
+        better = len(board) - np.searchsorted(board, anew, side="right")
+        return _medals(better, entries, _DOUBT)
     anew = _true_scores(scores, errors, random) + errors
     return _medals((anew[:, 1:] > anew[:, :1]).sum(axis=1), entries)
 

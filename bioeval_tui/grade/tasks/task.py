@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -243,11 +243,10 @@ class Task:
         board = self.board_in_use()
         if not isinstance(board, Path):
             return f"published: {board.origin}"
-        rows = _read_entries(board)
-        entries = sum(_has_score(row) for row in rows)
-        count = plural(entries, "entry", "entries")
-        if entries < len(rows):
-            count += f" in {plural(len(rows), 'row')}"
+        scored = [_is_score(row.get("score")) for row in _read_rows(board)]
+        count = plural(sum(scored), "entry", "entries")
+        if not all(scored):
+            count += f" in {plural(len(scored), 'row')}"
         whose = "the task's own" if board.parent == self.folder else "the given file"
         return f"{whose} {clean_line(board.name, 100)}, {count}"
 
@@ -301,25 +300,34 @@ class TaskEntry:
 
 
 def _read_entries(path: Path) -> list[BoardEntry]:
+    return [
+        BoardEntry(
+            clean_line(row.get("teamName") or "", 200),
+            clean_line(row.get("score") or "", 60),
+            clean_line(row.get("submissionDate") or "", 60),
+        )
+        for row in _read_rows(path)
+    ]
+
+
+def _read_rows(path: Path) -> Iterator[dict[str, str | None]]:
+    """Yield the rows of a leaderboard's file, as they are written.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            return [
-                BoardEntry(
-                    clean_line(row.get("teamName") or "", 200),
-                    clean_line(row.get("score") or "", 60),
-                    clean_line(row.get("submissionDate") or "", 60),
-                )
-                for row in csv.DictReader(file)
-            ]
+            yield from csv.DictReader(file)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(
             f"the leaderboard {path} cannot be read: {clean_line(str(error), 200)}"
         ) from None
 
 
-def _has_score(entry: BoardEntry) -> bool:
+def _is_score(text: str | None) -> bool:
     try:
-        return isfinite(float(entry.score))
+        return isfinite(float(text or ""))
     except ValueError:
         return False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,16 @@ def test_the_best_of_many_equal_entries_is_likely_to_be_only_lucky() -> None:
         "it would be 1 in 20 for equal entries, and the plain bootstrap says 0.6"
     )
     assert gold + silver + bronze < 0.7
+
+
+def test_a_large_board_is_not_held_once_for_each_draw() -> None:
+    random, entries = np.random.default_rng(1), 50_000
+    scores = random.random(1 + entries)
+    tracemalloc.start()
+    medal_chances(scores, random.normal(scores[0], 0.01, (2000, 1)), entries)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2000 * entries, "a byte for each of half the draws and each entry"
 
 
 @pytest.mark.parametrize("lead", [-0.5, 0.5])
