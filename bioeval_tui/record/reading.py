@@ -19,9 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from bioeval_tui.base.errors import Problem, RecordingError
 from bioeval_tui.base.peer_limits import MAX_DAMAGED, MAX_LINE
-from bioeval_tui.base.text import clean_value, compact_json, needs_cleaning
+from bioeval_tui.base.text import clean_line, clean_value, compact_json, needs_cleaning
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, StateObserved, read_event
 from bioeval_tui.record.masking import current, masking
@@ -61,7 +63,12 @@ class LineReader:
     line: int = 0
     taken: int = 0
     """The number of bytes before the incomplete last line."""
+    is_hopeless: bool = False
+    """Whether no event will be read any more: too many lines are damaged, or the file begins with
+    more bytes than a line may have, and is none of this program.
+    """
     _damaged: int = 0
+    _has_event: bool = False
     _rest: bytes = b""
 
     def feed(self, data: bytes) -> list[RunEvent]:
@@ -83,7 +90,7 @@ class LineReader:
             self.problems.append(
                 Problem(f"a line is longer than {MAX_LINE:,} bytes", self.name, self.line + 1)
             )
-            self._rest = b""
+            self._rest, self.is_hopeless = b"", not self._has_event
         self.taken += len(whole) - len(self._rest)
         return completed
 
@@ -107,17 +114,34 @@ class LineReader:
 
     def _read(self, line: bytes) -> RunEvent | None:
         self.line += 1
-        if self._damaged > MAX_DAMAGED or not line.strip():
+        if self.is_hopeless or not line.strip():
             return None
         try:
-            return read_event(line)
-        except ValueError:
+            event = read_event(line)
+        except ValueError as error:
             self._damaged += 1
-            message = "damaged line, left out"
+            message = f"damaged line, left out: {_why_damaged(error)}"
             if self._damaged > MAX_DAMAGED:
+                self.is_hopeless = True
                 message = f"more than {MAX_DAMAGED:,} damaged lines; the rest is left out"
             self.problems.append(Problem(message, self.name, self.line))
             return None
+        self._has_event = True
+        return event
+
+
+def _why_damaged(error: ValueError) -> str:
+    """Return which field of an event is wrong, and what it should be."""
+    if not isinstance(error, ValidationError):
+        return clean_line(str(error), 160)
+    detail = error.errors(include_url=False, include_input=False)[0]
+    if detail["type"] == "json_invalid":
+        return "it is not JSON"
+    what = clean_line(detail["msg"], 160)
+    place = clean_line(".".join(map(str, detail["loc"])), 80)
+    if place:
+        return f"`{place}`: {what[:1].lower()}{what[1:]}"
+    return what
 
 
 _ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r")
@@ -233,7 +257,7 @@ def batches(path: Path, reader: LineReader, size: int = CHUNK) -> Iterator[list[
     """
     try:
         with path.open("rb") as file:
-            while data := file.read(size):
+            while not reader.is_hopeless and (data := file.read(size)):
                 yield reader.feed(data)
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read: {error.strerror}") from None

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import gc
+import json
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.base.errors import RecordingError
-from bioeval_tui.base.peer_limits import MAX_DAMAGED
+from bioeval_tui.base.peer_limits import MAX_DAMAGED, MAX_LINE
 from bioeval_tui.record import events, reading, recorder as recorder_module
-from bioeval_tui.record.reading import follow, read_recording
+from bioeval_tui.record.reading import LineReader, batches, follow, read_recording
 from bioeval_tui.record.recorder import Recorder
 
 
@@ -129,9 +130,34 @@ def test_partial_and_damaged_lines_are_reported_and_the_rest_is_read(tmp_path: P
     recording = read_recording(path)
     assert [event.seq for event in recording.events] == [1, 2]
     assert [(problem.line, problem.message) for problem in recording.problems] == [
-        (2, "damaged line, left out"),
+        (2, "damaged line, left out: it is not JSON"),
         (4, "the last line is torn; it is left out"),
     ]
+
+
+def test_a_damaged_line_names_the_field_that_is_wrong(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    good = json.loads(events.write_event(note(1)))
+    wrong = [{**good, "at": "soon"}, {**good, "seq": None}, {**good, "kind": 3}, [good]]
+    path.write_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in (good, *wrong)))
+    messages = [problem.message for problem in read_recording(path).problems]
+    assert [message.removeprefix("damaged line, left out: ") for message in messages] == [
+        "`warned.at`: input should be a valid datetime or date, input is too short",
+        "`warned.seq`: input should be a valid integer",
+        "`kind`: input should be a valid string",
+        "Input should be an object",
+    ]
+
+
+@pytest.mark.parametrize("begin", [b"\0" * (MAX_LINE + 2), b"{\n" * (MAX_DAMAGED + 1)])
+def test_a_file_that_is_no_recording_is_not_read_to_its_end(tmp_path: Path, begin: bytes) -> None:
+    # One of 3 GB under a run's name in one's own folder held up `runs list` for a minute.
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(begin + b" " * (8 << 20) + b"\n" + events.write_event(note(1)))
+    reader = LineReader(path.name)
+    assert not [event for batch in batches(path, reader) for event in batch]
+    assert reader.is_hopeless
+    assert reader.taken < len(begin) + (4 << 20)
 
 
 def test_after_ten_thousand_damaged_lines_the_rest_of_a_recording_is_left_out(
