@@ -29,6 +29,7 @@ from bioeval_tui.jobs.template import (
     is_published_table,
     job_text,
     known_script,
+    usual_answers,
 )
 
 
@@ -113,7 +114,7 @@ def new(
     elif cases is not None:
         text = _cases_text(job, cases)
     else:
-        usual = Answers(offline=offline)
+        usual = replace(usual_answers(Settings.from_environment()), offline=offline)
         text = job_text(usual if yes else _answered(usual))
     write_named(job, text)
     beside = below(job.parent, "job.schema.json")  # the file's first lines name it

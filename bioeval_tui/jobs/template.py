@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bioeval_tui import plugins
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line
 
 _PLACE = (
@@ -86,6 +87,13 @@ class Answers:
     """What else the user wants, each with how to tell that it was done well."""
     offline: bool = False
     script: Script | None = Script()
+
+
+def usual_answers(settings: Settings) -> Answers:
+    """Return the answers that are suggested: of the address, that which the environment gives."""
+    if settings.agent_url_is_set:
+        return Answers(url=settings.agent_url)
+    return Answers()
 
 
 def known_script(answers: Answers) -> Script | None:

@@ -170,7 +170,7 @@ class StoredRun:
         try:
             with self.path.open("rb") as file:
                 file.seek(reader.taken)
-                while data := file.read(CHUNK):
+                while not reader.is_hopeless and (data := file.read(CHUNK)):
                     digest.update(data)
                     for offset, line, event in reader.feed_placed(data):
                         yield (offset, line), event

@@ -22,6 +22,7 @@ from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.files import real
 from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.base.units import number, when
+from bioeval_tui.jobs.template import usual_answers
 from bioeval_tui.sample.named import plugin_jobs
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.tui.job_items import JobItem, cannot_run
@@ -164,9 +165,9 @@ class JobsScreen(ListScreen[JobItem]):
         # a dialog is loaded when it is opened
         from bioeval_tui.tui.own_agent_dialog import OwnAgentDialog
 
-        self.app.push_screen(
-            OwnAgentDialog(self.bioeval.services.job_list.new_path()), self._write_job
-        )
+        services = self.bioeval.services
+        url = usual_answers(services.settings).url
+        self.app.push_screen(OwnAgentDialog(services.job_list.new_path(), url), self._write_job)
 
     def _write_job(self, job: NewJob | None) -> None:
         if job is not None:

@@ -80,10 +80,11 @@ class OwnAgentDialog(FormDialog[NewJob]):
     OwnAgentDialog .dialog--body { overflow-y: auto; scrollbar-size-vertical: 1; }
     """
 
-    def __init__(self, path: Path) -> None:
-        """`path` is the file that is suggested."""
+    def __init__(self, path: Path, url: str = Answers().url) -> None:
+        """`path` is the file that is suggested, and `url` the address."""
         super().__init__()
         self._path = path
+        self._url = url
         self._tasks = 1
         """How many tasks are asked for."""
 
@@ -93,7 +94,7 @@ class OwnAgentDialog(FormDialog[NewJob]):
             one.name: one.name for one in plugins.own_agent_protocols() if not one.is_function
         }
         with Vertical(classes="dialog--body"):
-            yield self.line("address", "url", Answers().url, "where your agent listens")
+            yield self.line("address", "url", self._url, "where your agent listens")
             task, criteria, fact, withheld = EXAMPLES["reminder"]
             yield self.line("the user wants to", "task", task, "what the user asks your agent for")
             yield self.line(

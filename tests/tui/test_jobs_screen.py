@@ -557,6 +557,16 @@ async def test_a_job_for_your_own_agent_is_written_from_a_few_sentences_and_run_
     assert answers.script is not None, "the first example can be rehearsed"
 
 
+async def test_the_form_for_your_own_agent_begins_with_the_address_of_the_environment() -> None:
+    services = given()
+    environment = {"BIOEVAL_AGENT_URL": "http://127.0.0.1:9000"}
+    services.settings = Settings.from_environment(environment)
+    async with opened(None, WIDE, services=services, start="jobs") as (app, pilot):
+        await pilot.press("plus")
+        await until(pilot, lambda: is_a(app.screen, "OwnAgentDialog"))
+        assert app.screen.query_one("#url", Input).value == environment["BIOEVAL_AGENT_URL"]
+
+
 async def test_the_form_for_your_own_agent_takes_several_tasks() -> None:
     services = given()
     async with opened(None, WIDE, services=services, start="home") as (app, pilot):

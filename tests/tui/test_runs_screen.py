@@ -87,6 +87,15 @@ async def test_a_run_in_progress_can_be_opened_but_not_replayed_reported_or_dele
     assert services.asked == []
 
 
+async def test_of_three_marked_runs_it_says_what_ranks_them() -> None:
+    async with opened(None, services=given(), start="runs") as (app, pilot):
+        await pilot.press("m", "m", "m", "equals_sign")
+        await loaded(app, pilot)
+        words = " ".join(screen_text(app).split())
+        assert "Two runs are compared here; `bioeval-tui runs compare" in words
+        assert is_a(app.screen, "RunsScreen")
+
+
 @SIZES
 async def test_two_marked_runs_are_compared_with_the_older_one_first(size: tuple[int, int]) -> None:
     services = given()

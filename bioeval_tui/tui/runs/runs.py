@@ -136,7 +136,7 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         """
         match action:
             case "compare":
-                return len(self.marked) == 2
+                return len(self.marked) >= 2
             case "undo":
                 return bool(self._deleted)
             case "batch":
@@ -173,7 +173,11 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         return [self.looked_at.run_id]
 
     def action_compare(self) -> None:
-        """Compare the two marked runs; the older one is A."""
+        """Compare the two marked runs; the older one is A. Of more, say what ranks them."""
+        if len(self.marked) > 2:
+            ids = " ".join(self.marked)
+            self.tell(f"Two runs are compared here; `bioeval-tui runs compare {ids}` ranks several")
+            return
         began = {run.run_id: run.began for run in self.listing.items}
         a, b = sorted(self.marked, key=lambda run_id: began.get(run_id, datetime.now(UTC)))
         self.bioeval.compare(a, b)
