@@ -80,7 +80,7 @@ from bioeval_tui.report.findings import (
     TaskFellShort,
 )
 from bioeval_tui.report.reviews import JudgedAgain, Review
-from bioeval_tui.report.sentences import LONGEST_LOSS, needs_all, sentence
+from bioeval_tui.report.sentences import FAILED, LONGEST_LOSS, needs_all, sentence
 from bioeval_tui.statistics.estimates import LatencySummary, Sample
 from bioeval_tui.statistics.means import exact_mean
 
@@ -1107,8 +1107,8 @@ def shared_scoring(runs: Iterable[RecordedRun]) -> Shared | None:
 ENDS = {
     "signed_off": "signed off",
     "max_turns": "message limit reached",
-    "agent_failed": "the agent failed",
-    "evaluator_failed": "the evaluator failed",
+    "agent_failed": FAILED["agent"],
+    "evaluator_failed": FAILED["evaluator"],
     "timed_out": "timed out",
     "cancelled": "cancelled",
     "unknown": "ended for an unknown reason",

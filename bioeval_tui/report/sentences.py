@@ -98,9 +98,9 @@ LISTED = 4
 BRIEFS: dict[Outcome, str] = {
     "not_started": "never started", "unfinished": "not ended", "cancelled": "cancelled",
     "not_run": "could not be started",
-    "agent_unreached": "the agent was not reached", "agent_failed": "the agent failed",
+    "agent_unreached": "the agent was not reached", "agent_failed": FAILED["agent"],
     "timed_out": "ran out of time",
-    "evaluator_failed": "the simulated user failed", "judge_failed": "the judge failed",
+    "evaluator_failed": FAILED["evaluator"], "judge_failed": FAILED["judge"],
     "not_measured": "not measured",
     "not_clean": "not clean: no difference",
     "clean_unknown": "no difference: starting states unknown",

@@ -32,7 +32,7 @@ def _glance(
 ) -> Glance:
     value = round(0.25 + (number * 13 % 70) / 100, 2)
     if number == 3:
-        state, rank = Cell("! evaluator failed · 6 messages", "warn"), Rank.NOT_MEASURED
+        state, rank = Cell("! user failed · 6 messages", "warn"), Rank.NOT_MEASURED
     elif number == 9:
         state, rank = Cell("✗ agent failed · 4 messages", "bad"), Rank.AGENT_FAILED
     elif number == 14:

@@ -103,7 +103,7 @@ async def test_brackets_switch_trials_and_stop_at_the_first_and_last() -> None:
         await pilot.press("left_curly_bracket")
         assert app.live.watched.trial == 2
         await loaded(app, pilot)
-        assert "evaluator failed" in screen_text(app)
+        assert "user failed" in screen_text(app)
         await pilot.press("left_curly_bracket", "left_curly_bracket")
         assert app.live.watched.trial == 1
         await pilot.press("right_curly_bracket", "right_curly_bracket", "right_curly_bracket")
@@ -148,7 +148,7 @@ async def test_a_batch_opens_with_the_grid_and_enter_opens_a_run(size: tuple[int
         await loaded(app, pilot)
         text = screen_text(app)
         assert "batch of 2 runs" in text
-        assert "evaluator failed" in text
+        assert "user failed" in text
         await pilot.press("enter")
         first = grid.shown[0].key
         await until(pilot, lambda: ("open", (first.run_id, None)) in services.asked)

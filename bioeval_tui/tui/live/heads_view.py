@@ -29,7 +29,7 @@ ENDINGS: dict[str, Cell] = {
     "signed_off": Cell("■ signed off", "plain"),
     "max_turns": Cell("✗ message limit", "warn"),
     "agent_failed": Cell("✗ agent failed", "bad"),
-    "evaluator_failed": Cell("! evaluator failed", "warn"),
+    "evaluator_failed": Cell("! user failed", "warn"),
     "timed_out": Cell("! timed out", "warn"),
     "cancelled": Cell("– cancelled", "quiet"),
     "unknown": Cell("· imported", "quiet"),
