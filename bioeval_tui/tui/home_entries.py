@@ -127,9 +127,9 @@ HOW: tuple[Line, ...] = (
     ],
     [Cell("  scores the tasks              check what it really did", "quiet")],
     [],
-    [Cell("Each job runs twice: first the user knows no facts,")],
-    [Cell("then the user shares them when asked. Of what is right")],
-    [Cell("in both, the difference is what your agent gains by asking.")],
+    [Cell("Each job runs twice: first the user knows no facts, then")],
+    [Cell("the user shares them when asked. Of what is right in")],
+    [Cell("both, the difference is what your agent gains by asking.")],
 )
 """How an evaluation works, for users without any runs."""
 

@@ -48,6 +48,14 @@ async def test_a_new_user_sees_three_ways_to_start_of_which_the_second_is_a_firs
     )
 
 
+async def test_how_it_works_is_not_cut_at_120_columns() -> None:
+    async with opened(None, (120, 40), services=FakeServices(), start="home") as (app, _):
+        shown = screen_text(app)
+    lines = shown[shown.index("How it works") :].splitlines()
+    assert any("gains by asking." in line for line in lines)
+    assert not any("…" in line.split("│")[1] for line in lines[1:-2] if "│" in line)
+
+
 @SIZES
 async def test_recent_runs_show_their_result_and_problems_show_their_fix(
     size: tuple[int, int],

@@ -926,6 +926,18 @@ async def test_files_and_agents_whose_names_begin_alike_are_told_apart_at_80_col
             assert any(end in line for line in shown), end
 
 
+async def test_by_agent_the_next_medal_has_room_at_80_columns() -> None:
+    rows = [graded("neuro/a", "aide", 0.7, board(50, 0.1, 0.9))]
+    async with opened(None, NARROW, services=FakeServices(rows=rows), start="medals") as (
+        app,
+        pilot,
+    ):
+        await pilot.press("tab")
+        await until(pilot, lambda: "submissions of aide" in screen_text(app))
+        (line,) = [line for line in screen_text(app).splitlines() if "place " in line]
+        assert line.split()[-2] in ("gold", "silver"), line
+
+
 async def test_agents_have_the_order_of_their_comparison() -> None:
     # It was that of their medals: one gold before a far higher percentile.
     scores = board(50, 0.1, 0.9)

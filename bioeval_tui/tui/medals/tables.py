@@ -427,17 +427,23 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
     none.
     """
     lines: list[list[Cell]] = [[Cell(f"submissions of {group.words}", "quiet")]]
-    for entry in submissions:
+    own = [
+        entry
+        for entry in submissions
+        if entry.row.agent == group.agent and group.domain in (None, entry.domain)
+    ]
+    longest = max((cell_len(entry.row.task_id) for entry in own), default=0)
+    room = min(longest, 28)
+    for entry in own:
         row, report = entry.row, entry.row.report
-        if row.agent != group.agent or group.domain not in (None, entry.domain):
-            continue
         medal = medal_cell(row)
-        line = [Cell(padded(medal.text, 13), medal.tone), Cell(f"{padded(row.task_id, 28)} ")]
+        line = [
+            Cell(padded(medal.text, 13), medal.tone),
+            Cell(f"{padded(row.task_id, room)} "),
+        ]
         if report is not None and entry.standing != "invalid":
-            place = ""
-            if report.place_words:
-                place = f"place {report.place_words} "
-            line += [Cell(f"{padded(report.score_words, 20)} ", "strong"), Cell(padded(place, 22))]
+            place = report.place_words and f"place {report.place_words}  "
+            line += [Cell(f"{padded(report.score_words, 20)} ", "strong"), Cell(padded(place, 15))]
         lines.append([*line, next_medal(row)])
     return lines
 
