@@ -127,10 +127,10 @@ def medals(
         if words:
             say(masked(words), err=True)
     # The tasks of a folder of runs were found beside it: `validate` alone would not look there.
-    where = options_given(OF_VALIDATE) if runs is None else settings.where_words
+    where = masked(options_given(OF_VALIDATE) if runs is None else settings.where_words)
     if kind is not None or output is not None:
         chosen = choose(output, kind, "medals")
-        write_or_print(chosen.write("medals", loaded, reviews, failed, masked(where)), output)
+        write_or_print(chosen.write("medals", loaded, reviews, failed, where), output)
         return ExitCode.OK
     known = entries_of(loaded, failed)
     if as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -28,6 +29,7 @@ from tests.integration.marked import GOLDEN, NAME, RULES, leaks, marked_lines
 from tests.integration.program import sample_agent
 
 RUN, OTHER = "20261120-210356-44c7", "20261121-000000-beef"
+DATA_OF = ("--data-dir", NAME)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +59,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (jobs / "zedekiah_quartermain.yml").write_text(
         f"# for {NAME}\n{job.replace('warfarin', NAME)}", "utf-8"
     )
-    (folder / "reports.json").write_text(json.dumps(report().to_dict()), "utf-8")
+    lost = replace(report(), score=None, valid_submission=False)
+    listed = [report().to_dict(), lost.to_dict()]
+    (folder / "reports.json").write_text(json.dumps(listed), "utf-8")
     return folder
 
 
@@ -92,9 +96,9 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "list json": ("runs", "list", "--json"),
     "junit": ("runs", "gate", RUN, "--fail-under", "0.1", "--junit", "{folder}/out.xml", "--json",
         "{folder}/gate.json", "--md", "{folder}/out.md"),
-    "medals": ("medals", "{folder}/reports.json", "--table"),
-    "medals html": ("medals", "{folder}/reports.json", "--format", "html"),
-    "medals md": ("medals", "{folder}/reports.json", "--format", "md"),
+    "medals": ("medals", "{folder}/reports.json", "--table", *DATA_OF),
+    "medals html": ("medals", "{folder}/reports.json", "--format", "html", *DATA_OF),
+    "medals md": ("medals", "{folder}/reports.json", "--format", "md", *DATA_OF),
     "medals csv": ("medals", "{folder}/reports.json", "--format", "csv"),
     "medals json": ("medals", "{folder}/reports.json", "--json"),
 }  # fmt: skip
