@@ -223,7 +223,7 @@ async def test_submissions_of_an_agent_stand_in_columns(words: str) -> None:
     ]
     assert len(lines) > 2
     assert {_at(line, next(score for score in scored if score in line)) for line in lines} == {
-        13 + 28 + 1
+        13 + min(cell_len(words), 28) + 1
     }
 
 

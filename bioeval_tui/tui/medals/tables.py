@@ -432,8 +432,9 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
         for entry in submissions
         if entry.row.agent == group.agent and group.domain in (None, entry.domain)
     ]
-    longest = max((cell_len(entry.row.task_id) for entry in own), default=0)
-    room = min(longest, 28)
+    room = min(28, max((cell_len(entry.row.task_id) for entry in own), default=0))
+    places = [f"place {entry.row.report.place_words} " for entry in own if entry.row.report]
+    place_room = max(map(cell_len, places), default=0) + 1
     for entry in own:
         row, report = entry.row, entry.row.report
         medal = medal_cell(row)
@@ -442,8 +443,9 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
             Cell(f"{padded(row.task_id, room)} "),
         ]
         if report is not None and entry.standing != "invalid":
-            place = report.place_words and f"place {report.place_words}  "
-            line += [Cell(f"{padded(report.score_words, 20)} ", "strong"), Cell(padded(place, 15))]
+            place = report.place_words and f"place {report.place_words} "
+            line += [Cell(f"{padded(report.score_words, 20)} ", "strong")]
+            line += [Cell(padded(place, place_room))]
         lines.append([*line, next_medal(row)])
     return lines
 
