@@ -60,6 +60,13 @@ class AgentProtocol:
     begins: str = ""
     any_scheme: bool = False
 
+    def __post_init__(self) -> None:
+        """Raise `ValueError` for what only the first use of it would find."""
+        if not isinstance(self.tells, Mapping) or not set(self.tells) <= {*get_args(Tells)}:
+            raise ValueError(f"`tells` must have keys of {join_names(get_args(Tells))}")
+        if not set(self.takes) <= {*get_args(Takes)}:
+            raise ValueError(f"`takes` must have names of {join_names(get_args(Takes))}")
+
     def load(self) -> Callable[[Any], Any]:
         """Return the maker, imported if it is named."""
         made: Callable[[Any], Any] = (

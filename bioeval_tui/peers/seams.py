@@ -13,15 +13,19 @@ them checked and cleaned, get more fields: `TranscriptMessage`, `TaskVerdict`, `
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, cast
+
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from bioeval_tui.base.errors import BioevalError, UnavailableError
 from bioeval_tui.base.settings import Provider
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.typed import as_type
 from bioeval_tui.jobs.models import EvaluationJob, FhirWrite, ScorerConfig, TargetConfig
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.participants import Peer, Role
@@ -601,31 +605,109 @@ Around = Callable[[str], AbstractAsyncContextManager[None]]
 """Returns what is entered around a call of that name."""
 _ALWAYS_CALLED: Mapping[Peer, tuple[str, ...]] = {
     "agent": ("open", "send", "observe", "aclose"),
-    "evaluator": ("speak", "aclose"),
-    "judge": ("score", "aclose"),
-    "graph": ("query", "execute", "snapshot", "aclose"),
+    "evaluator": ("identity", "speak", "aclose"),
+    "judge": ("identity", "score", "aclose"),
+    "graph": ("identity", "query", "execute", "snapshot", "aclose"),
 }
 """What a plug-in's must have; without, the first call would look like a bug in this program."""
+_GIVEN: Mapping[str, Any] = {
+    "open": str,
+    "observe": Mapping[str, Any] | None,
+    "score": Sequence[Verdict],
+    "query": Rows,
+    "snapshot": GraphSnapshot,
+}
+"""What a plug-in's calls give, of those that give something."""
 STREAMS = ("send", "speak")
 """The calls that yield pieces; all others are awaited."""
+_LAST: Mapping[str, type] = {"send": Reply, "speak": Utterance}
+"""What each of them yields last."""
 
 
 def wrap_plugin(peer: Peer, name: str, make: Callable[[], AnyPeer]) -> AnyPeer:
     """Return what a plug-in makes; what it raises, then and in each of its calls, becomes a
-    `PeerError` with its name.
+    `PeerError` with its name, and so does what it gives of another type than these seams say.
     """
     with _blaming(peer, name):
         made = make()
         lacking = [each for each in _ALWAYS_CALLED.get(peer, ()) if not hasattr(made, each)]
         if lacking:
             raise TypeError(f"a {type(made).__name__} has no `{'`, no `'.join(lacking)}`")
+        if peer != "agent":
+            as_type(str, made.identity, "`identity`")  # type: ignore[attr-defined]
 
     @asynccontextmanager
     async def around(call: str) -> AsyncIterator[None]:
         with _blaming(peer, name):
             yield
 
-    return wrap(made, around)
+    return wrap(cast(AnyPeer, _Typed(made)), around)
+
+
+class _Typed:
+    """A plug-in's agent, evaluator, judge or graph, whose calls give what these seams say, or raise
+    `TypeError`. What else it has stays as it is.
+    """
+
+    def __init__(self, peer: Any) -> None:
+        self._peer = peer
+
+    def __getattr__(self, name: str) -> Any:
+        own = getattr(self._peer, name)
+
+        async def stream(*given: Any) -> AsyncIterator[Any]:
+            last = _LAST[name]
+            pieces = own(*given)
+            if not hasattr(pieces, "__aiter__"):
+                if isinstance(pieces, Coroutine):
+                    pieces.close()
+                raise TypeError(f"`{name}` must be an async generator, which yields")
+            async with aclosing(pieces):
+                async for piece in pieces:
+                    yield (typed := _typed_piece(name, piece))
+                    if isinstance(typed, last):
+                        return
+            raise TypeError(f"`{name}` must yield a {last.__name__} last")
+
+        async def call(*given: Any, **named: Any) -> Any:
+            waited = own(*given, **named)
+            if not isawaitable(waited):
+                raise TypeError(f"`{name}` must be `async`")
+            typed = as_type(_GIVEN[name], await waited, f"`{name}`")
+            return _as_json(typed) if name == "observe" else typed
+
+        if name in STREAMS:
+            return stream
+        return call if name in _GIVEN else own
+
+
+def _typed_piece(call: str, piece: object) -> Any:
+    kinds = (Delta, Generation, Reply) if call == "send" else (Delta, Utterance)
+    kind = next((each for each in kinds if isinstance(piece, each)), None)
+    if kind is None:
+        names = " or ".join(each.__name__ for each in kinds)
+        raise TypeError(f"`{call}` must yield a {names}, not a {type(piece).__name__}")
+    typed = as_type(kind, piece, f"the {kind.__name__} of `{call}`")
+    if isinstance(typed, Reply) and typed.ended < typed.started:
+        raise TypeError(
+            f"the Reply of `{call}` ended before it started: both are times of time.monotonic()"
+        )
+    match typed:
+        case Generation():
+            return replace(typed, data=_as_json(typed.data))
+        case Reply():
+            return replace(typed, generation=_as_json(typed.generation))
+    return typed
+
+
+def _as_json(value: Any) -> Any:
+    """Return a value as JSON has it, such as the ISO form of a date, or raise `TypeError`."""
+    try:
+        return to_jsonable_python(value)
+    except PydanticSerializationError as problem:
+        raise TypeError(str(problem)) from None
+    except ValueError:  # nested too deep, as whoever records it says
+        return value
 
 
 def is_cancelled() -> bool:

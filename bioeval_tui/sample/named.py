@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from os import PathLike
 from pathlib import Path
 
 from bioeval_tui import plugins
@@ -39,8 +40,16 @@ def plugin_jobs() -> tuple[Path, ...]:
     folders = []
     for name in plugins.names("jobs"):
         with suppress(BioevalError):
-            folders.append(Path(plugins.load("jobs", name)))
+            folders.append(_plugin_job(name))
     return tuple(folders)
+
+
+def _plugin_job(name: str) -> Path:
+    path = plugins.load("jobs", name)
+    if not isinstance(path, str | PathLike):
+        kind = clean_line(type(path).__name__, 80)
+        raise UsageError(f"the job plug-in {name} is no path of a job file, but of the type {kind}")
+    return Path(path)
 
 
 def find_job(path: Path) -> Path:
@@ -56,7 +65,7 @@ def find_job(path: Path) -> Path:
     if path.name in job_names():
         return sample_jobs() / f"{path.name}.yml"
     if path.name in plugins.names("jobs"):
-        return Path(plugins.load("jobs", path.name))
+        return _plugin_job(path.name)
     raise _unknown(path, "sample job", [*job_names(), *plugins.names("jobs")])
 
 

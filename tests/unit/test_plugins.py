@@ -23,6 +23,7 @@ from bioeval_tui.grading import GraderPool
 from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.peers.traces import Traces
 from bioeval_tui.protocols import Delta, PeerError, Reply
+from bioeval_tui.sample import named
 from tests.forked import each
 from tests.servers.whole_runs import hold
 from tests.unit.report.recorded import GOLDEN
@@ -53,14 +54,16 @@ def site(tmp_path, monkeypatch):
             del sys.modules[name]
 
 
+def documented_files():
+    """Return the files of docs/plugins.md by name."""
+    text = DOCS.read_text(encoding="utf-8")
+    return dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", text, re.DOTALL))
+
+
 @pytest.fixture
 def example(site):
     """The example of the docs, installed."""
-    files = dict(
-        re.findall(
-            r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL
-        )
-    )
+    files = documented_files()
     project = tomllib.loads(files["pyproject.toml"])["project"]
     lines = [
         f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
@@ -140,6 +143,19 @@ async def test_a_job_runs_with_the_documented_agent_and_a_plugins_graph(
         await hold(JOB, folder, agent_url=shouting, graph="seven")
 
 
+@pytest.mark.parametrize(("most", "score"), [(1000, 1.0), (3, 0.0)])
+async def test_the_documented_judge_judges(example, shouting, site, tmp_path_factory, most, score):
+    code = documented_files()["length_judge.py"]
+    point = "[bioeval_tui.judges]\nlength = length_judge:LengthJudge\n"
+    install(site, "length-judge", point, length_judge=code)
+    scorer = f"scorer: {{kind: length, options: {{most: {most}}}}}"
+    text = JOB.partition("setups:")[0].replace("scorer: {kind: rules}", scorer)
+    text = text.replace("aspirationalAverage: 60000", "aspirationalAverage: null")
+    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url=shouting)
+    assert run.state.scores() == {"withheld": score, "supplied": score}
+    assert {event.judge for event in run.of("transcript_scored")} == {"length"}
+
+
 AWAY = """
 import asyncio
 from bioeval_tui.peers.agents.rest import RestAgent
@@ -202,6 +218,133 @@ async def test_an_exception_in_a_plugin_is_the_plugins_fault(site, tmp_path_fact
     assert {(event.reason, event.fault) for event in ended} == {("agent_failed", "agent")}
     assert all(event.detail.startswith(says) for event in ended), ended[0].detail
     assert "a bug in this program" not in run.path.read_text(encoding="utf-8")
+
+
+ODD = """
+import time
+from bioeval_tui.protocols import (
+    AgentProtocol, Delta, Generation, PeerError, Reply, TaskVerdict, Utterance, Verdict
+)
+
+NOW = time.monotonic()
+
+class Good:
+    identity = "good"
+    def __init__(self, *given, **named): pass
+    async def open(self): return ""
+    async def send(self, content): yield Reply("make a note", NOW, NOW)
+    async def observe(self): return None
+    async def seed_text(self, text): pass
+    async def seed_history(self, role, content): return True
+    async def speak(self, view): yield Utterance("make a note")
+    async def score(self, view): return [Verdict("good", [TaskVerdict(1, 1)])]
+    async def query(self, cypher, parameters=None, *, timeout_s=10.0): return 5
+    async def execute(self, cypher, *, timeout_s=30.0): pass
+    async def snapshot(self): return "empty"
+    async def aclose(self): pass
+
+class NumberedSession(Good):
+    async def open(self): return 17
+
+class NoSession(Good):
+    async def open(self): return None
+
+class PlainOpen(Good):
+    def open(self): return ""
+
+class Plain(Good):
+    def send(self, content): return "text"
+
+class Awaited(Good):
+    async def send(self, content): return "text"
+
+class Text(Good):
+    async def send(self, content): yield "text"
+
+class NoReply(Good):
+    async def send(self, content): yield Delta("text")
+
+class Untimed(Good):
+    async def send(self, content): yield Reply("text", None, None)
+
+class Backwards(Good):
+    async def send(self, content): yield Reply("text", NOW, NOW - 5)
+
+class NotText(Good):
+    async def send(self, content): yield Reply({"a": 1}, NOW, NOW)
+
+class OddEvent(Good):
+    async def send(self, content):
+        yield Generation({"x": object()})
+        yield Reply("text", NOW, NOW)
+
+class OddState(Good):
+    async def observe(self): return {"x": object()}
+
+class ListedState(Good):
+    async def observe(self): return ["x"]
+
+class NumberedName(Good):
+    identity = 5
+
+class OddFacts(Good):
+    async def speak(self, view): yield Utterance("make a note", facts=(7, "x"))
+
+class OddScore(Good):
+    async def score(self, view): return [Verdict("good", (TaskVerdict(1, "good"),))]
+
+class OneVerdict(Good):
+    async def score(self, view): return Verdict("good", (TaskVerdict(1, 1.0),))
+
+class NoVerdict(Good):
+    async def score(self, view): return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "name", "says"),
+    [
+        ("agent", "NumberedSession", "`open` gave a value of the type int: Input should be a"),
+        ("agent", "NoSession", "`open` gave a value of the type NoneType: Input should be a"),
+        ("agent", "PlainOpen", "`open` must be `async`"),
+        ("agent", "Plain", "`send` must be an async generator, which yields"),
+        ("agent", "Awaited", "`send` must be an async generator, which yields"),
+        ("agent", "Text", "`send` must yield a Delta or Generation or Reply, not a str"),
+        ("agent", "NoReply", "`send` must yield a Reply last"),
+        ("agent", "Untimed", "the Reply of `send` gave started of the type NoneType: Input"),
+        ("agent", "Backwards", "the Reply of `send` ended before it started: both are times"),
+        ("agent", "NotText", "the Reply of `send` gave content of the type dict: Input should"),
+        ("agent", "OddEvent", "Unable to serialize unknown type: <class 'object'>"),
+        ("agent", "OddState", "Unable to serialize unknown type: <class 'object'>"),
+        ("agent", "ListedState", "`observe` gave a value of the type list: Input should be a"),
+        ("evaluator", "NumberedName", "`identity` gave a value of the type int: Input should be"),
+        ("evaluator", "OddFacts", "the Utterance of `speak` gave facts.1 of the type str: Input"),
+        ("judge", "OddScore", "`score` gave 0.tasks.0.score of the type str: Input should be a"),
+        ("judge", "OneVerdict", "`score` gave a value of the type Verdict: Input should be an"),
+        ("judge", "NoVerdict", "`score` gave a value of the type NoneType: Input should be an"),
+        ("graph", "Good", "`query` gave a value of the type int: Input should be a dictionary"),
+    ],
+)
+async def test_what_a_plugin_gives_of_another_type_is_the_plugins_fault(
+    site, tmp_path_factory, key, name, says
+):
+    points = f"[bioeval_tui.{key}s]\n{name} = odd:{name}\n"
+    install(site, "odd", points + "[bioeval_tui.agents]\nline = odd:Good\n", odd=ODD)
+    text = JOB if key == "graph" else JOB.partition("setups:")[0]
+    said = {"agent": "protocol: line", "evaluator": "kind: scripted", "judge": "kind: rules"}
+    if key in said:
+        text = text.replace(said[key], f"{said[key].partition(':')[0]}: {name}")
+    graph = name if key == "graph" else "none"
+    wrong = f"the {key} plug-in {name} failed: TypeError: {says}"
+    folder = tmp_path_factory.mktemp("run")
+    found = ""
+    try:
+        run = await hold(text, folder, agent_url="http://127.0.0.1:1", graph=graph)
+        found = run.path.read_text(encoding="utf-8")
+    except PeerError as error:  # before there is a run
+        found = str(error)
+    assert wrong in found
+    assert "a bug in this program" not in found
 
 
 OPTIONS = """
@@ -468,11 +611,14 @@ new = Format("new", (".new",), "conditions", {"runs": lambda runs, asked: " ".jo
     f"{talk.condition} {talk.score}" for run in runs for talk in run.conversations)})
 opens = Format("opens", (".opens",), "reads", {"runs": lambda runs, asked: open("/not/there")})
 number = Format("number", (".number",), "returns a number", {"runs": lambda runs, asked: 3})
+pieces = Format("pieces", (".pieces",), "yields a number", {"runs": lambda runs, asked: iter([3])})
 """
 QUIET = """
 from bioeval_tui.protocols import Format
 
-nothing = Format("nothing", (".nothing",), "has no function", {})
+if __name__ == "quiet":
+    nothing = Format("nothing", (".nothing",), "has no function", {})
+dotted = Format("dotted", ".dotted", "a text in the place of a tuple", {"runs": print})
 """
 
 
@@ -485,7 +631,11 @@ EXPORTS = [
         "the format plug-in opens failed: FileNotFoundError: [Errno 2] No such file or directory"),
     (["--to", "number"], "the format plug-in number failed: it returned a value of the type int"),
     (["--to", "nothing"],
-        "ValueError: the format nothing has no extension, or no function that writes runs"),
+        "ValueError: the format nothing has no tuple of extensions, or no function that writes"),
+    (["--to", "dotted"],
+        "ValueError: the format dotted has no tuple of extensions, or no function that writes"),
+    (["--to", "pieces"],
+        "the format plug-in pieces failed: TypeError: it yielded a value of the type int"),
     (["--to", "named"],
         "the format plug-in named failed: AttributeError: module 'loud' has no attribute"),
     (["--to", "plain"], "the format plug-in plain is no Format, but of the type str"),
@@ -514,12 +664,14 @@ def said_by_each(folder, *commands):
 
 
 def test_another_packages_format_is_used_as_a_built_in_one(tmp_path):
-    names = ("shout", "new", "named", "fails", "opens", "number")
+    names = ("shout", "new", "named", "fails", "opens", "number", "pieces")
     points = "".join(f"{name} = loud:{name}\n" for name in names)
     points += (
         "plain = loud:__name__\naway = not_there:away\nnothing = quiet:nothing\njson = loud:fails\n"
+        "dotted = dotted:dotted\n"
     )
-    install(tmp_path, "loud", f"[bioeval_tui.formats]\n{points}", loud=SHOUT, quiet=QUIET)
+    points = f"[bioeval_tui.formats]\n{points}"
+    install(tmp_path, "loud", points, loud=SHOUT, quiet=QUIET, dotted=QUIET)
     commands = [["runs", "export", str(GOLDEN), *arguments] for arguments, _ in EXPORTS]
     for said, (arguments, says) in zip(said_by_each(tmp_path, *commands), EXPORTS, strict=True):
         assert says in said, arguments
@@ -547,6 +699,14 @@ def read(file):
 
 diary = ImportFormat("any", "diaries", "diary:fits", read)
 fails = ImportFormat("fails", "raises", lambda look: False, lambda file: {}["key"])
+
+def odd(**fields):
+    part = {"role": "user", "text": "Hello", "raw": None, **fields}
+    talk = ImportedConversation(part.pop("name", "a"), messages_of([ImportedPart(**part)]))
+    return ImportFormat("odd", "odd", lambda look: False, lambda file: iter([talk]))
+
+doctor, number, unnamed = odd(role="doctor"), odd(text=5), odd(name=5)
+other = ImportFormat("other", "odd", lambda look: False, lambda file: iter([{"name": "a"}]))
 """
 
 
@@ -558,7 +718,13 @@ IMPORTS = [
         "line 1: must have `diary`"),
     ('{"name": "a", "dairy": []}', ["--format", "fails"],
         "the importer plug-in fails failed: KeyError: 'key'"),
-    ('{"name": "a"}', [], ", away, diary, fails; if it is one of them, name it with --format"),
+    ("{}", ["--format", "doctor"], "importer plug-in doctor failed: TypeError: an Imported"
+        "Conversation gave messages.0.parts.0.role of the type str: Input should be 'system',"),
+    ("{}", ["--format", "number"], "gave messages.0.parts.0.text of the type int: Input should be"),
+    ("{}", ["--format", "unnamed"], "an ImportedConversation gave name of the type int: Input"),
+    ("{}", ["--format", "other"], "other failed: TypeError: it yielded a value of the type dict"),
+    ('{"name": "a"}', [],
+        ", away, diary, doctor, fails, number, other, unnamed; if it is one of them, name it with"),
     ('{"name": "a"}', ["--format", "away"], "the plug-in away of diary 1.0 cannot be loaded"),
     ("", ["--help"], "; away: a plug-in of diary 1.0; diary:"),
 ]  # fmt: skip
@@ -566,7 +732,8 @@ IMPORTS = [
 
 @pytest.mark.long
 def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path):
-    points = "diary = diary:diary\nfails = diary:fails\naway = not_there:away\n"
+    names = ("diary", "fails", "doctor", "number", "unnamed", "other")
+    points = "".join(f"{name} = diary:{name}\n" for name in names) + "away = not_there:away\n"
     install(tmp_path, "diary", f"[bioeval_tui.importers]\n{points}", diary=DIARY)
     commands = []
     for number, (line, arguments, _) in enumerate(IMPORTS):
@@ -580,16 +747,39 @@ def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path):
         )
 
 
+def test_a_plugins_job_that_is_no_path_is_one_sentence_and_hides_no_other(site):
+    install(site, "odd", "[bioeval_tui.jobs]\nfive = odd:five\n", odd="five = 5\n")
+    named.plugin_jobs.cache_clear()
+    assert {path.stem for path in named.plugin_jobs()} == {"craftmd", "mediq", "symptomcheck"}
+    with pytest.raises(UsageError, match="the job plug-in five is no path of a job file, but of"):
+        named.find_job(Path("five"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"tells": ["pieces"]}, "`tells` must have keys of pieces, tool calls, tool results"),
+        ({"tells": {"smells": "yes"}}, "`tells` must have keys of pieces, tool calls, tool"),
+        ({"tells": {}, "takes": "history"}, "`takes` must have names of history, texts"),
+        ({"tells": {}, "takes": ("everything",)}, "`takes` must have names of history, texts"),
+    ],
+)
+def test_a_protocol_that_says_odd_things_of_itself_cannot_be_made(fields, says):
+    with pytest.raises(ValueError, match=re.escape(says)):
+        plugins.AgentProtocol("odd", "odd", "odd:make", **fields)
+
+
 def test_a_plugin_whose_name_is_taken_is_refused_in_one_sentence(site):
-    install(site, "mine", "[bioeval_tui.formats]\njson = mine:json\natif = mine:atif\n", mine="")
+    points = "[bioeval_tui.formats]\njson = mine:json\natif = mine:atif\n"
+    install(site, "mine", f"{points}[bioeval_tui.judges]\nstrict = mine:strict\n", mine="")
     found = next(
         one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins"
     )
     assert (found.state, found.said) == (
         "broken",
         (
-            "not used, because their names are this program's, or no names: format json (mine 1.0),"
-            " format atif (mine 1.0)"
+            "judge strict (mine 1.0); not used, because their names are this program's, or no"
+            " names: format json (mine 1.0), format atif (mine 1.0)"
         ),
     )
     assert {plugin.package for plugin in plugins.installed("formats")} == {

@@ -342,13 +342,11 @@ def _plugins(settings: Settings) -> ComponentState:
             ]
         )
 
+    used = named(plugins.other_plugins)
     if refused := named(plugins.refused):
-        return ComponentState(
-            "plug-ins",
-            "broken",
-            f"not used, because their names are this program's, or no names: {refused}",
-        )
-    return ComponentState("plug-ins", "works", named(plugins.other_plugins) or "none installed")
+        why = f"not used, because their names are this program's, or no names: {refused}"
+        return ComponentState("plug-ins", "broken", f"{used}; {why}" if used else why)
+    return ComponentState("plug-ins", "works", used or "none installed")
 
 
 def _python(settings: Settings) -> ComponentState:

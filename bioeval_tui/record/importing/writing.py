@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from bioeval_tui import __version__
+from bioeval_tui import __version__, plugins
 from bioeval_tui.base.errors import InputError, RecordingError
 from bioeval_tui.base.peer_limits import MAX_LINE
 from bioeval_tui.base.text import (
@@ -31,6 +31,7 @@ from bioeval_tui.base.text import (
     plural,
     shorten,
 )
+from bioeval_tui.base.typed import as_type
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import MOST_TRIALS, Case
 from bioeval_tui.record.condition_names import Condition
@@ -241,12 +242,25 @@ def imported_events(
 
 
 def _read(file: Path, kind: ImportFormat) -> Iterator[Header | ImportedConversation]:
+    is_own = plugins.is_own("importers", kind.name)
     try:
-        yield from kind.read(file)
+        for each in kind.read(file):
+            yield each if is_own else _typed(kind, each)
     except InputError as problem:
         raise RecordingError(f"{file}: {problem}") from None
     except OSError as error:
         raise RecordingError(f"{file}: cannot be read: {error.strerror}") from None
+
+
+def _typed(kind: ImportFormat, given: object) -> Header | ImportedConversation:
+    """Return what another package's importer gave, with fields of their types."""
+    with plugins.blamed("importers", kind.name):
+        if isinstance(given, Header):
+            return cast(Header, as_type(Header, given, "the Header"))
+        if isinstance(given, ImportedConversation):
+            typed = as_type(ImportedConversation, given, "an ImportedConversation")
+            return cast(ImportedConversation, typed)
+        raise TypeError(f"it yielded a value of the type {type(given).__name__}")
 
 
 def _named(files: Sequence[Path]) -> str:

@@ -68,10 +68,15 @@ class Format:
     place: int = 100
 
     def __post_init__(self) -> None:
-        """Raise `ValueError` unless it has an extension, and a function that writes runs."""
-        if not self.endings or not _RUNS & self.writers.keys():
+        """Raise `ValueError` unless it has an extension, and a function that writes runs.
+
+        A text in the place of the tuple would be taken for extensions of one character.
+        """
+        has_ending = isinstance(self.endings, tuple) and bool(self.endings)
+        if not has_ending or not _RUNS & self.writers.keys():
             raise ValueError(
-                f"the format {self.name} has no extension, or no function that writes runs"
+                f"the format {self.name} has no tuple of extensions, or no function that writes"
+                " runs"
             )
 
     def write(self, content: Content, *given: Any) -> Document:
@@ -86,7 +91,10 @@ class Format:
     def _blamed(self, pieces: Iterator[str]) -> Iterator[str]:
         # What a plug-in of another package raises comes only now.
         with plugins.blamed("formats", self.name):
-            yield from pieces
+            for piece in pieces:
+                if not isinstance(piece, str):
+                    raise TypeError(f"it yielded a value of the type {type(piece).__name__}")
+                yield piece
 
     def file_name(self, run: Any) -> str:
         """Return the default file name of a run."""
