@@ -163,7 +163,7 @@ TEXTS: dict[type, str] = {
     of.RegressionHeldAgain: "cannot tell whether B is worse: {0.again:conversation} of B held"
     " again, because the connection to the agent broke; an agent may break it where it does badly:"
     " run it again",
-    of.NoLongerHolds: "No longer true {0.side:side}: {0.title:title}.",
+    of.NoLongerHolds: "No longer true{0.side:side}: {0.title:title}.",
     of.EndsWithoutScore: "This conversation could not be scored: {0.reason:reason}.",
     of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the"
     " answer.",
@@ -245,7 +245,10 @@ def _agent_broke(finding: of.AgentBroke) -> str:
     ]
     text = " and ".join(parts)
     if finding.penalties:
-        lost = [f"by {number(taken.score)} {side_words(taken.side)}" for taken in finding.penalties]
+        lost = [
+            _spaced(f"by {number(taken.score)}", side_words(taken.side))
+            for taken in finding.penalties
+        ]
         # Tasks that were not reached any more may have lowered it, too.
         text += f"; the failed requests alone lowered the score {' and '.join(lost)}"
     return text
@@ -274,7 +277,8 @@ def _run_scores(finding: of.RunScores) -> str:
         text += f". Fails {_every_time(finding)}: "
         text += _fails(finding.everywhere, ONE_LINE - len(text))
     elif finding.there and finding.lower is not None:
-        text += f". Fails {side_words(finding.lower)} {_not_elsewhere(finding)}: "
+        there = _spaced("Fails", side_words(finding.lower), _not_elsewhere(finding))
+        text += f". {there}: "
         text += _fails(finding.there, ONE_LINE - len(text))
     return f"{text}."
 
@@ -1141,7 +1145,7 @@ def _runs_compared(finding: of.RunsCompared) -> str:
     }
     if not higher:
         both = " and ".join(called.values())
-        text = f"{both} score the same {_pairs_compared(measured[0])} {listed(same)}"
+        text = _spaced(f"{both} score the same", _pairs_compared(measured[0]), listed(same))
     elif len(higher) == 1:
         run, leads = next(iter(higher.items()))
         text = f"{called[run]} scored higher: {leads}"
@@ -1151,7 +1155,7 @@ def _runs_compared(finding: of.RunsCompared) -> str:
         parts = [f"{called[run]} {leads}" for run, leads in higher.items()]
         text = f"Neither scored higher throughout: {'; '.join(parts)}"
     if higher and same:
-        text += f"; the same {listed(same)}"
+        text += _spaced("; the same", listed(same))
     if finding.in_part:
         text += ", on what both jobs share"
     return f"{text}."
@@ -1186,7 +1190,7 @@ def _pairs_compared(one: of.ConditionCompared) -> str:
 def _lead(one: of.ConditionCompared) -> str:
     """Return in how many pairs of a condition the higher run was higher, and by how much."""
     pairs, mean = len(one.difference.estimate.points), one.difference.mean or 0.0
-    text = f"{side_words(one.side)} ({signed(abs(mean))})"
+    text = _spaced(side_words(one.side), f"({signed(abs(mean))})")
     if pairs == 1:
         return text
     higher, lower = max(one.a_higher, one.b_higher), min(one.a_higher, one.b_higher)
@@ -1237,7 +1241,7 @@ def _why_apart(finding: of.WhyApart) -> str:
         "broken": "only A passes",
         "changed": f"{better} passes more often",
     }
-    parts = [f"{side_words(finding.side)}, {points}"]
+    parts = [", ".join(filter(None, (side_words(finding.side), points)))]
     if finding.title:
         parts.append(f"“{_short(finding.title)}”")
     parts.append(passes.get(finding.words, finding.words))
@@ -1906,16 +1910,14 @@ def _fact_just_given(finding: of.FactJustGiven) -> str:
 @write.register
 def _awaits_verdict(finding: of.AwaitsVerdict) -> str:
     reads = "Rules judge" if finding.by_rules else "The judge reads"
-    where = side_words(finding.side)
-    return (
-        f"The conversation {where} has ended. {reads} it, and every assertion is checked once more."
-    )
+    ended = _spaced("The conversation", side_words(finding.side), "has ended")
+    return f"{ended}. {reads} it, and every assertion is checked once more."
 
 
 @write.register
 def _ends_with_score(finding: of.EndsWithScore) -> str:
-    where = upper_first(side_words(finding.score.side))
-    return f"{where} the agent scores {number(finding.score.score)}: {_holds(finding)}."
+    scores = f"the agent scores {number(finding.score.score)}: {_holds(finding)}."
+    return upper_first(_spaced(side_words(finding.score.side), scores))
 
 
 def _holds(finding: of.EndsWithScore) -> str:
@@ -2135,9 +2137,14 @@ def _has_or_have(count: int) -> str:
     return "have"
 
 
+def _spaced(*parts: str) -> str:
+    """Return words with a space between them, such as those of a side, which may be none."""
+    return " ".join(filter(None, parts))
+
+
 def _conversation(place: of.TalkPlace) -> str:
     """Return such as `in the conversation with the facts of trial 2`."""
-    text = f"in the conversation {side_words(place.side).removeprefix('in ')}"
+    text = _spaced("in the conversation", side_words(place.side).removeprefix("in "))
     if place.trial:
         text += f" of {place.trial}"
     return text
@@ -2227,7 +2234,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "scored": lambda found: f"{found.scored} of {plural(found.planned, 'conversation')}",
     "share": share,
     "short": _short,
-    "side": side_words,
+    "side": lambda side: side_words(side) and f" {side_words(side)}",
     "title": _title,
 }
 """How the texts of `TEXTS` write a field."""

@@ -8,7 +8,7 @@ import ast
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -932,6 +932,24 @@ CAUSES: list[tuple[ConclusionFinding, str]] = [
 @pytest.mark.parametrize(("found", "words"), EXAMPLES)
 def test_a_finding_has_its_sentence(found: Finding, words: str) -> None:
     assert sentence(found) == words
+
+
+def untitled(value: Any) -> Any:
+    """Return a finding of a run that has one condition, which has no words."""
+    if isinstance(value, of.Side):
+        return replace(value, title="")
+    if isinstance(value, tuple):
+        return tuple(map(untitled, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        shown = {each.name: getattr(value, each.name) for each in fields(value) if each.init}
+        return replace(value, **{name: untitled(each) for name, each in shown.items()})
+    return value
+
+
+@pytest.mark.parametrize("found", [found for found, _ in EXAMPLES])
+def test_a_condition_without_words_leaves_no_gap_in_a_sentence(found: Finding) -> None:
+    text = sentence(untitled(found))
+    assert not re.search(r"  | [,.:;)]|\( |^ | $", text), text
 
 
 @pytest.mark.parametrize(("found", "words"), SURE)
