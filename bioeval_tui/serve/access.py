@@ -36,6 +36,11 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_host(text: str) -> bool:
+    """Return whether a text is what `Host` may say: a name or an address, perhaps with a port."""
+    return _HOST.fullmatch(text.lower()) is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Hosts:
     """What `Host` may say.

@@ -29,7 +29,7 @@ from bioeval_tui.base.admission import BACKLOG, Admission, serve_app, why_not_bo
 from bioeval_tui.base.errors import BioevalError, UnavailableError, UsageError
 from bioeval_tui.base.peer_limits import MAX_TAB_MESSAGE, MAX_WEB_BODY
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.serve.access import Access, Hosts, same_origin
+from bioeval_tui.serve.access import Access, Hosts, is_host, same_origin
 
 READY = b"__GANGLION__\n"
 """The line that Textual's driver writes before its first packet."""
@@ -270,7 +270,11 @@ SENTENCES = 30
 """Maximum number of messages a minute on stderr."""
 WRONG_LINK = "Invalid link. Open the one that `bioeval-tui serve` printed."
 OTHER_SITE = "Requests from other sites are not allowed."
-FULL = "Too many sessions are open. Close a tab and reload this page."
+FULL = "Too many sessions are open. Close a tab, and this page opens."
+FULL_AGAIN_S = 1
+"""After so many seconds, the page is asked for again: a browser that loads a tab again keeps its
+session until it has the answer.
+"""
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -349,7 +353,7 @@ class Server:
         # The link has no other parameters, because the terminal's script would act on some of them.
         if list(request.query) != ["token"]:
             return _refusal(403, WRONG_LINK)
-        if refused := self._refused(admitted=self.access.is_token(request.query["token"])):
+        if refused := await self._refused(admitted=self.access.is_token(request.query["token"])):
             return refused
         nonce = secrets.token_urlsafe(16)
         shown = page(self.access.new_ticket(), nonce, light=self._options.is_light())
@@ -368,20 +372,25 @@ class Server:
     def _is_full(self) -> bool:
         return len(self._tabs) >= self._options.max_sessions
 
-    def _refused(self, *, admitted: bool) -> web.Response | None:
+    async def _refused(self, *, admitted: bool) -> web.Response | None:
         """Return the refusal of a wrong token or ticket, or of one tab too many; None admits the
         request.
         """
         if not admitted:
             return _refusal(403, WRONG_LINK)
+        if self._is_full and self._ending:  # such as of the page that is loaded again
+            await asyncio.wait(self._ending, return_when=asyncio.FIRST_COMPLETED)
         if self._is_full:
-            return _refusal(503, FULL)
+            refused = _refusal(503, FULL)
+            refused.headers["Refresh"] = str(FULL_AGAIN_S)
+            return refused
         return None
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers:
             return _refusal(403, OTHER_SITE)
-        if refused := self._refused(admitted=self.access.redeem(request.match_info["ticket"])):
+        is_ours = self.access.redeem(request.match_info["ticket"])
+        if refused := await self._refused(admitted=is_ours):
             return refused
         tab = web.WebSocketResponse(
             heartbeat=HEARTBEAT_S, max_msg_size=MAX_TAB_MESSAGE, compress=False
@@ -395,7 +404,7 @@ class Server:
             await tab.prepare(request)
             await self._run_tab(tab, _size(request))
         finally:
-            del self._tabs[tab]
+            self._tabs.pop(tab, None)
         return tab
 
     async def _run_tab(self, tab: web.WebSocketResponse, size: tuple[int, int]) -> None:
@@ -410,17 +419,19 @@ class Server:
             return
         drawing = asyncio.create_task(_draw(session, tab))
         try:
-            with contextlib.suppress(TimeoutError):  # the process takes nothing in any more
+            # The process takes nothing in any more, or the tab is gone while it is answered.
+            with contextlib.suppress(TimeoutError, ConnectionError):
                 await _obey(tab, session)
         finally:
             drawing.cancel()
-            ending = asyncio.create_task(self._end(session))
+            ending = asyncio.create_task(self._end(tab, session))
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
             await asyncio.shield(ending)
 
-    async def _end(self, session: TabProcess) -> None:
+    async def _end(self, tab: web.WebSocketResponse, session: TabProcess) -> None:
         await session.aclose()
+        self._tabs.pop(tab, None)
         if session.failure:
             self._complain(f"a session ended early: {session.failure}")
 
@@ -511,6 +522,10 @@ async def serving(options: ServeOptions, complain: Callable[[str], None]) -> Asy
 def _listen(options: ServeOptions) -> socket.socket:
     if not options.host.strip() or not options.host.isprintable():
         raise UsageError("--host: give an address or name of this machine, such as 127.0.0.1")
+    if not all(map(is_host, options.allowed_hosts)):
+        raise UsageError(
+            "--allow-host: give a name as browsers send it, or NAME:PORT, such as eval.example.org"
+        )
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
         return socket.create_server((options.host, options.port), family=family, backlog=BACKLOG)

@@ -280,6 +280,28 @@ async def test_malformed_messages_of_a_tab_are_survived(bare: Served) -> None:
     wait_for(lambda: not bare.tabs, "the tab's process ending")
 
 
+async def test_the_only_tab_can_be_reloaded_and_whoever_leaves_suddenly_leaves_no_traceback(
+    tmp_path: Path,
+) -> None:
+    with served(recorded(tmp_path), "--read-only", "--max-sessions", "1") as server:
+        origin = f"http://127.0.0.1:{server.port}"
+        for _ in range(3):
+            mine = ticket(server)
+            async with ClientSession() as client:
+                tab = await client.ws_connect(f"{origin}/ws/{mine}", origin=origin)
+                assert (await tab.receive()).type is WSMsgType.BINARY
+                # A browser ends a tab's session when it has the answer, and asks again.
+                full = ask(server, door(server))
+                assert status(full) == 503
+                assert "\r\nRefresh: 1\r\n" in full
+                for number in range(50):  # answered when nobody is there any more
+                    await tab.send_json(["ping", str(number)])
+                await tab.close()
+        server.process.terminate()
+        _, said = server.process.communicate()
+    assert "Traceback" not in said
+
+
 @pytest.mark.long
 async def test_the_owner_gets_in_while_another_user_of_the_machine_gives_wrong_tokens(
     tmp_path: Path,
@@ -321,6 +343,10 @@ def test_wrong_options_of_serve_are_one_sentence(tmp_path: Path) -> None:
             *(
                 (["--host", host], "--host: give an address")
                 for host in ("", "a\x1b[31mb", "\udcff", "a\nb")
+            ),
+            *(
+                (["--allow-host", host], "--allow-host: give a name as browsers send it, or NAME:")
+                for host in ("", "http://eval.example.org", "bad host", "a\x1b[31mb")
             ),
             (["--run", "ffff"], "no such run"),
             (["nowhere"], "nowhere does not exist"),
