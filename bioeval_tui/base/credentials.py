@@ -13,6 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote, unquote_plus, urlsplit
 
+from bioeval_tui.base.errors import UsageError
+
 if TYPE_CHECKING:
     import httpx2
 
@@ -28,6 +30,21 @@ def strip_credentials(url: str) -> str:
         ).geturl()
     except ValueError:
         return url.rpartition("@")[2]
+
+
+def sendable(name: str, value: str) -> str:
+    """Return a value for a header, which a user knows by that name.
+
+    In the first conversation, a wrong one would look like a bug of ours.
+
+    Raises:
+        UsageError: it has other characters than a header may.
+    """
+    if not (value.isascii() and value.isprintable()):
+        raise UsageError(
+            f"{name} has characters that no header may have: only printable ASCII, in one line"
+        )
+    return value
 
 
 HIDDEN = "[key]"

@@ -108,7 +108,9 @@ class _Variables:
         if setting is None:
             return DEFAULT_LOCAL_PORTS
         parts = setting.split(",")
-        if not all(part.strip().isdecimal() and 0 < int(part) < 65_536 for part in parts):
+        # Python reads no number of thousands of digits.
+        digits = all(part.strip().isdecimal() and len(part) < 10 for part in parts)
+        if not digits or not all(0 < int(part) < 65_536 for part in parts):
             raise UsageError(f"{name}={clean_line(setting, 40)}: must be ports, such as 8080,11434")
         return tuple(map(int, parts))
 

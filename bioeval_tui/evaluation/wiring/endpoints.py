@@ -14,6 +14,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from bioeval_tui import plugins
+from bioeval_tui.base.credentials import sendable
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import OPENAI_URL, host_of
 from bioeval_tui.base.proxies import is_loopback
@@ -187,10 +188,11 @@ def agent_key(
     if settings.agent_api_key is not None:
         if not url_is_given:
             require_agents_host(url, settings, allowed)
-        return settings.agent_api_key.get_secret_value()
+        return sendable("BIOEVAL_AGENT_API_KEY", settings.agent_api_key.get_secret_value())
     protocol = plugins.agent_protocol(target.protocol)
     if protocol is not None and protocol.is_model:
-        return _bound_key(url, [(openai_url(settings), settings.openai_api_key)])
+        key = _bound_key(url, [(openai_url(settings), settings.openai_api_key)])
+        return key and sendable("OPENAI_API_KEY", key)
     return None
 
 
@@ -204,7 +206,11 @@ def own_headers(
     """
     own, secrets = secret_headers(target.headers_env, "target.headersEnv", url, settings, allowed)
     named = {header.lower() for header in own}
-    headers = {name: value for name, value in target.headers.items() if name.lower() not in named}
+    headers = {
+        name: sendable(f"target.headers.{name}", value)
+        for name, value in target.headers.items()
+        if name.lower() not in named
+    }
     return {**headers, **own}, secrets
 
 
@@ -285,7 +291,7 @@ def _named_key(
             f"the job sends the key in {name} to {host_of(url)}, a host that it does not belong to;"
             f" pass --allow-host {host_of(url)} to allow it"
         )
-    return value
+    return sendable(name, value)
 
 
 def openai_url(settings: Settings) -> str:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import httpx2
 
+from bioeval_tui.base.credentials import sendable
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import host_of
 from bioeval_tui.base.text import (
@@ -204,14 +205,10 @@ class Connection:
     ) -> None:
         """`stateless` as of `make_client`.
 
-        Raises `UsageError` when a header's value has characters that are not allowed in a header.
+        Raises `UsageError` when a header's value has characters that no header may have.
         """
         for name, value in headers.items():
-            if not (value.isascii() and value.isprintable()):
-                raise UsageError(
-                    f"the value of the header {name} has characters that are not allowed in a"
-                    " header"
-                )
+            sendable(f"the header {name}", value)
         self.arrivals = Arrivals()
         self._urls = tuple(urls)
         self._timeouts = timeouts

@@ -15,7 +15,6 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from bioeval_tui.base.credentials import PUBLISHED_KEY
-from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.peer_limits import MAX_SESSION
 from bioeval_tui.base.text import clean, clean_line, clean_value, compact_json
 from bioeval_tui.peers.agents.connection import (
@@ -54,11 +53,6 @@ class RestAgent:
             terms.model,
         )
         key = terms.key or ""
-        if not (key.isascii() and key.isprintable()):
-            raise UsageError(
-                "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that are not allowed in"
-                " a header"
-            )
         self._streaming = terms.target.streaming
         self._connection = Connection(
             (self._base, self._knowledge),

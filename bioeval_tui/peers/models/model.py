@@ -22,6 +22,7 @@ import httpx2
 import openai
 from openai import providers
 
+from bioeval_tui.base.credentials import sendable
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import OPENAI_URL, host_of
 from bioeval_tui.base.peer_limits import MAX_MODEL_BYTES
@@ -43,6 +44,8 @@ from bioeval_tui.record.participants import Peer
 
 MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
 MOST_CONNECTIONS = 1000
+_ACCOUNT = ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+_CUSTOM = "OPENAI_CUSTOM_HEADERS"
 _END_MARK = re.compile(r"""\s*"?\[?DONE\b""")
 """The data that ends a stream of chat completions; some servers leave the brackets out."""
 _FIELD = re.compile(rb"\s*(?:data|event|id|retry)?:")
@@ -115,11 +118,9 @@ class ChatModel:
         self._arrivals = arrivals
         self._stateless = stateless
         self._refused = {} if refused is None else refused
-        if api_key and not (api_key.isascii() and api_key.isprintable()):
-            raise UsageError(
-                f"the API key for {host_of(base_url or OPENAI_URL)} has characters that are not"
-                " allowed in a header"
-            )
+        sendable(f"the API key for {host_of(base_url or OPENAI_URL)}", api_key or "")
+        if account:
+            _require_account()
         self._make = partial(_client, provider, base_url, api_key, account)
         self._timeouts = timeouts
         self._client: openai.AsyncOpenAI | None = None
@@ -369,7 +370,7 @@ def _client(
         raise UsageError(f"{provider}: {clean_line(str(error), 300)}") from None
     headers: dict[str, Any] = dict(user_agent)
     if not account:
-        for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines():
+        for line in os.environ.get(_CUSTOM, "").splitlines():
             headers.setdefault(line.partition(":")[0].strip(), openai.Omit())
     made_client = openai.AsyncOpenAI(
         **shared, base_url=base_url or OPENAI_URL, api_key=key or "none", default_headers=headers
@@ -377,6 +378,15 @@ def _client(
     if not account:
         made_client.organization = made_client.project = None
     return made_client
+
+
+def _require_account() -> None:
+    """Raise `UsageError` unless the package can send what the environment says of the account."""
+    for name in _ACCOUNT:
+        sendable(name, os.environ.get(name, "").strip())
+    for line in filter(str.strip, os.environ.get(_CUSTOM, "").splitlines()):
+        if ":" not in sendable(_CUSTOM, line.strip()):
+            raise UsageError(f"{_CUSTOM}: each line must be NAME: value")
 
 
 def parameters(options: ModelOptions, api: Api) -> dict[str, Any]:

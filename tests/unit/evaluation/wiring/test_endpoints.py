@@ -10,6 +10,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.wiring.endpoints import Endpoint, agent_key, model_endpoint, model_url
 from bioeval_tui.jobs.models import EvaluatorConfig, ScorerConfig, TargetConfig
+from bioeval_tui.peers.models.model import ChatModel
 
 OPENAI = {"OPENAI_API_KEY": "sk-openai"}
 LOCAL = {**OPENAI, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
@@ -149,6 +150,42 @@ def test_the_agents_key_is_sent_to_the_agent_that_the_user_named() -> None:
 def test_the_agents_key_is_sent_to_no_agent_that_a_job_or_recording_names(url: str) -> None:
     with pytest.raises(UsageError, match=r"BIOEVAL_AGENT_API_KEY belongs to agent\.example"):
         key_for(url, THERE)
+
+
+@pytest.mark.parametrize("value", ["k-\tagent", "k-ågent", "k\nagent"])
+def test_a_key_that_no_header_can_have_is_refused_before_the_run(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match="BIOEVAL_AGENT_API_KEY has characters that no header"):
+        key_for("http://127.0.0.1:9000", {"BIOEVAL_AGENT_API_KEY": value})
+    with pytest.raises(UsageError, match="OPENAI_API_KEY has characters that no header may have"):
+        key_for("http://127.0.0.1:9/v1", {**LOCAL, "OPENAI_API_KEY": value}, protocol="openai")
+    monkeypatch.setenv("OTHER_API_KEY", value)
+    with pytest.raises(UsageError, match="OTHER_API_KEY has characters that no header may have"):
+        key_for("https://a.example", {}, "a.example", api_key_env="OTHER_API_KEY")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("OPENAI_ORG_ID", "ü", "OPENAI_ORG_ID has characters that no header may have"),
+        ("OPENAI_PROJECT_ID", "a\tb", "OPENAI_PROJECT_ID has characters that no header may have"),
+        ("OPENAI_CUSTOM_HEADERS", "X-A: 1\nX-B: ü", "OPENAI_CUSTOM_HEADERS has characters that no"),
+        ("OPENAI_CUSTOM_HEADERS", "X-A", "OPENAI_CUSTOM_HEADERS: each line must be NAME: value"),
+    ],
+)
+def test_an_account_that_no_header_can_have_is_refused_before_the_run(
+    name: str, value: str, says: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match=says):
+        ChatModel("judge", api_key="k", account=True)
+    ChatModel("judge", api_key="k", base_url="http://127.0.0.1:9/v1")
+
+
+def test_ports_of_thousands_of_digits_are_one_sentence() -> None:
+    with pytest.raises(UsageError, match=r"BIOEVAL_LOCAL_PORTS=9{30}.*: must be ports, such as"):
+        Settings.from_environment({"BIOEVAL_LOCAL_PORTS": "9" * 5000})
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -509,7 +509,7 @@ async def test_a_password_in_the_url_is_never_shown() -> None:
 
 
 def test_a_key_that_cannot_be_sent_in_a_header_is_an_input_error() -> None:
-    with pytest.raises(UsageError, match="BIOEVAL_AGENT_API_KEY"):
+    with pytest.raises(UsageError, match="X-API-KEY"):
         rest_agent(
             "http://127.0.0.1:9", user="a", chatbot="b", model="m", api_key="x\r\nHost: evil"
         )
