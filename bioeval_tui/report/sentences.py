@@ -2165,7 +2165,7 @@ def _places(places: of.Places, *, turns: bool = True) -> str:
         if len(set(moments)) < 2:
             return " ".join((*moments[:1], "in both conversations"))
         return " and ".join(shown)
-    return f"in {len(shown)} of {places.held} conversations, first {shown[0]}"
+    return f"in {len(shown):,} of {places.held:,} conversations, first {shown[0]}"
 
 
 def _turn(place: of.TalkPlace) -> str:

@@ -17,8 +17,10 @@ from textual.widgets import Static
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.report import brief
 from bioeval_tui.report.answer import answer_batch
 from bioeval_tui.tui.run_form import RunForm
+from bioeval_tui.tui.runs import batch_view
 from bioeval_tui.tui.runs.batch_view import (
     CELL_WIDTH,
     Rank,
@@ -342,6 +344,23 @@ def test_a_conversation_that_the_judge_still_reads_has_not_ended() -> None:
     )
     state = apply_all(RunState(), [script[0], *scripted_run()[1:scored]])
     assert [glance.rank for glance in run_glances(state)] == [Rank.RUNNING, Rank.QUEUED]
+
+
+def test_what_takes_a_look_at_every_conversation_is_done_once_for_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = []
+
+    def make_brief(state: RunState, started: events.RunStarted) -> object:
+        made.append(brief.make_brief(state, started))
+        return made[-1]
+
+    monkeypatch.setattr(batch_view, "make_brief", make_brief)
+    state = apply_all(RunState(), run_of_trials(20))
+    found = run_glances(state) + run_glances(state, gone=True)
+    assert len(found) == 80
+    assert len(made) == 2
+    assert {id(glance.brief) for glance in found} == set(map(id, made))
 
 
 @pytest.mark.long

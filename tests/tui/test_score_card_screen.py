@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -427,3 +428,14 @@ async def test_a_small_card_says_why_and_how_the_score_adds_up(width: int) -> No
         await pilot.press("home")
         await loaded(app, pilot)
         assert re.search(r"= \d\.\d\d of 7", screen_text(app)), "the sum of the parts"
+
+
+def test_conversations_that_ended_alike_are_one_note_and_not_a_thousand() -> None:
+    failed = Talk(reason="agent_failed", fault="agent", detail="away")
+    lost = replace(failed, tasks=None, holds=(None,), unmeasured="agent")
+    withheld = [*[Talk()] * 600, *[failed] * 30, lost]
+    result = Recorded(withheld, [Talk()] * len(withheld)).loaded()
+    notes = [cell.text for cell in score_card_view.notes(result) if "ended early" in cell.text]
+    assert notes == [
+        "without the facts ended early (agent failed, fault of the agent): away, in 30 trials"
+    ]

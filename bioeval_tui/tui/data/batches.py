@@ -138,6 +138,8 @@ class Batch:
                 self._plan[recording_path(runs_dir, run.run_id)] = masked(to_come)
         self._runs = {path: _Run(path) for path in self._plan}
         self._found_at = float("-inf")
+        self._beyond_s = 0.0
+        """How long the last look took beyond its reading: it sums up every conversation."""
 
     async def glances(self, still_written: Callable[[], bool]) -> AsyncIterator[Sequence[Glance]]:
         """Yield all conversations whenever one has changed, until no run is in progress."""
@@ -160,16 +162,18 @@ class Batch:
                 return
             if changed:
                 yield glances
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(max(LOOK_S, self._beyond_s))
 
     def _any_live(self) -> bool:
         return any(not run.over and is_live(run.path) for run in self._runs.values())
 
     def _look(self) -> tuple[bool, bool]:
-        """Read for `BUDGET_S`; return two answers: whether anything is new, and whether there is
-        more to read.
+        """Read for `BUDGET_S`, or as long as it takes to sum up what was read; return two answers:
+        whether anything is new, and whether there is more to read.
         """
         began = monotonic()
+        # Otherwise thousands of conversations would be summed up for each few that are read.
+        until = began + max(BUDGET_S, self._beyond_s)
         # The runs of a batch that was started from here are all planned; others may be added.
         if not self._plan and began - self._found_at > ASK_AGAIN_S:
             self._found_at = began
@@ -179,9 +183,10 @@ class Batch:
         # Each time from the first run on: one that is read to its end takes hardly any time.
         for run in self._runs.values():
             if not run.over:
-                changed = run.read(began + BUDGET_S) or changed
-                if monotonic() > began + BUDGET_S:
+                changed = run.read(until) or changed
+                if monotonic() > until:
                     break
+        self._beyond_s = max(0.0, monotonic() - until)
         return changed, any(run.has_more for run in self._runs.values() if not run.over)
 
     def _all_glances(self) -> list[Glance]:

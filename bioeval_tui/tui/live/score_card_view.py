@@ -242,9 +242,14 @@ def notes(result: RunResult) -> list[Cell]:
             cells.append(Cell(f"{listed}: could not be measured: {cause}", "bad"))
     if result.answer.outcome in ("agent_failed", "timed_out"):  # it says what ended early
         return cells
-    for talk in result.conversations:
-        if talk.ended_early and not (talk.is_scored and talk.score is None):
-            cells.append(Cell(f"{talk.title} {talk.ended_early}", "warn"))
+    early = Counter(
+        f"{talk.title} {talk.ended_early}"
+        for talk in result.conversations
+        if talk.ended_early and not (talk.is_scored and talk.score is None)
+    )
+    for said, count in early.items():  # of a thousand trials, those that ended alike are one line
+        times = f", in {count:,} trials" if count > 1 else ""
+        cells.append(Cell(f"{said}{times}", "warn"))
     return cells
 
 

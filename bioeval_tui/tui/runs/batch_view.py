@@ -183,17 +183,20 @@ def run_glances(state: RunState, *, gone: bool = False) -> list[Glance]:
     if started is None:
         return []
     over = gone or state.ended is not None
+    # Once for all: it looks at every conversation, and there may be thousands.
+    brief = make_brief(state, started)
     glances = []
     for trial in range(1, started.trials + 1):
         for condition in state.conditions:
             conversation = state.conversation(condition, trial)
             key = GlanceKey(started.run_id, condition, trial)
             if conversation is not None:
-                glances.append(_add_names(state, _glance(state, conversation, key, gone)))
+                glance = _glance(state, conversation, key, gone)
             elif over:
-                glances.append(_not_run(state, key))
+                glance = _not_run(state, key)
             else:
-                glances.append(_empty_glance(state, key, Rank.QUEUED, Cell("◌ queued", "quiet")))
+                glance = _empty_glance(state, key, Rank.QUEUED, Cell("◌ queued", "quiet"))
+            glances.append(_add_names(state, glance, brief))
     return glances
 
 
@@ -221,14 +224,11 @@ def planned(
 def _empty_glance(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
     started = state.started
     assert started is not None
-    return _add_names(
-        state, Glance(key, rank, words, job=started.job_name, model=state.asked_model or "")
-    )
+    return Glance(key, rank, words, job=started.job_name, model=state.asked_model or "")
 
 
-def _add_names(state: RunState, glance: Glance) -> Glance:
+def _add_names(state: RunState, glance: Glance, brief: Brief) -> Glance:
     case, named = state.case(glance.key.trial), state.condition_title(glance.key.condition)
-    brief = make_brief(state, state.started) if state.started else None
     place = 0
     if glance.key.condition in state.conditions:
         place = state.conditions.index(glance.key.condition)

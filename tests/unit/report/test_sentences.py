@@ -155,6 +155,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.JudgeFailures(of.Breakdown(BOTH, "away")),
      "The judge failed in both conversations (away), so there is no score; the conversations are "
      "kept and can be judged again."),
+    (of.NoScoreThere(of.Places((FIRST,) * 2_000, 4_000), "away"),
+        "In 2,000 of 4,000 conversations, first in the conversation without the facts of trial 1, "
+        "the agent has no score."),
     (of.NoScoreAnywhere("assertion not measured"), "No conversation has a score."),
     (of.NoScoreThere(of.Places((of.TalkPlace(NAMED, "", 1),), 2), "away"),
         "In the conversation “has the card”, the agent has no score."),
