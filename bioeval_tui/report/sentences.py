@@ -1963,7 +1963,10 @@ def spread_words(finding: Estimate) -> str:
     if len(points) > FEWEST:
         shown.append("…")
     spread = f"range {signless(min(points))} to {signless(max(points))}"
-    return f"{len(points)} values: {', '.join(shown)}; {spread}, too few for an interval"
+    few = ", too few for an interval"
+    if 1 < finding.clusters < len(points):  # thousands of trials may be of two jobs
+        few = f"; {plural(finding.clusters, finding.unit)} are too few for an interval"
+    return f"{len(points):,} values: {', '.join(shown)}; {spread}{few}"
 
 
 def counted_words(finding: Counted) -> str:
@@ -2010,9 +2013,12 @@ def difference_words(finding: Difference) -> str:
         return f"{mean} in one pair: {end}"
     low, high = signed(min(points)), signed(max(points))
     if low == high and (interval is None or finding.estimate.all_equal):
-        return f"{mean} in each of {len(points)} pairs: {end}"
+        return f"{mean} in each of {len(points):,} pairs: {end}"
     if interval is None:
-        return f"{mean}, {len(points)} pairs from {low} to {high}: {end}"
+        pairs, of = f"{len(points):,} pairs", finding.estimate
+        if 1 < of.clusters < len(points):
+            pairs += f" of {plural(of.clusters, of.unit)}"
+        return f"{mean}, {pairs} from {low} to {high}: {end}"
     text = f"{mean}, 95 % interval {interval_words(interval)}: {end}"
     if finding.beyond_interval:
         text += _p(finding.p)

@@ -703,6 +703,14 @@ ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
     (sentences.spread_words, estimate(of_values(0.5)), "one value, no interval"),
     (sentences.spread_words, estimate(of_values(0.5, 0.6)),
         "2 values: 0.50, 0.60; range 0.50 to 0.60, too few for an interval"),
+    (sentences.spread_words,
+        estimate([Sample(job, value) for job in "ab" for value in (0.4, 0.6) * 500]),
+        "2,000 values: 0.40, 0.60, 0.40, 0.60, 0.40, …; range 0.40 to 0.60; 2 jobs are too few for "
+        "an interval"),
+    (sentences.difference_words,
+        difference(differences([(Sample(job, 0.4), Sample(job, value))
+                                for job in "ab" for value in (0.4, 0.6) * 500])),
+        "+0.10, 2,000 pairs of 2 jobs from ±0.00 to +0.20: too few to tell"),
     (sentences.spread_words, estimate(of_values(*[0.5] * 5)),
         "all 5 values are equal, too few for an interval"),
     (sentences.spread_words, estimate(of_values(*(0.4, 0.5, 0.6, 0.5, 0.4) * 2)),
