@@ -6,7 +6,7 @@ import importlib
 import logging
 from typing import Any
 
-from bioeval_tui.base.errors import NotMeasuredError, UnavailableError
+from bioeval_tui.base.errors import NotMeasuredError, UnavailableError, UsageError
 from bioeval_tui.base.installation import install_command
 from bioeval_tui.base.text import clean_line
 
@@ -32,8 +32,17 @@ def connect(scheduler: str) -> Any:
     Raises:
         NotMeasuredError: the package `distributed` is missing.
         UnavailableError: the scheduler does not answer, or has no worker.
+        UsageError: this is no address of a scheduler.
     """
     distributed = load_distributed()
+    try:
+        # A client that cannot be made leaves a thread, which at the end waits 20 s and complains.
+        importlib.import_module("distributed.comm").get_address_host_port(scheduler)
+    except ValueError:
+        raise UsageError(
+            "--scheduler: give the address of a Dask scheduler, such as tcp://127.0.0.1:8786, not"
+            f" {clean_line(scheduler, 100) or 'nothing'}"
+        ) from None
     client: Any = None
     try:
         client = distributed.Client(scheduler, timeout=CONNECT_TIMEOUT_S, set_as_default=False)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.base import clusters
-from bioeval_tui.base.errors import BioevalError
+from bioeval_tui.base.errors import BioevalError, UsageError
 from bioeval_tui.evaluation.wiring import cluster as on_cluster
 from bioeval_tui.peers.prices import FILE_NAME
 from tests.command import call
@@ -277,6 +277,16 @@ def test_what_cannot_be_distributed_is_refused_by_name(
     monkeypatch.setattr(clusters, "CONNECT_TIMEOUT_S", 1)
     with pytest.raises(BioevalError, match=said):
         run(folder, "--scheduler", "tcp://127.0.0.1:9", *options)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "", "http://127.0.0.1:9", "tcp://127.0.0.1:x"])
+def test_what_is_no_address_of_a_scheduler_is_one_sentence_and_leaves_no_thread(
+    folder: Path, address: str
+) -> None:
+    before = set(threading.enumerate())
+    with pytest.raises(UsageError, match="--scheduler: give the address of a Dask scheduler, such"):
+        run(folder, "--scheduler", address)
+    assert not [one for one in set(threading.enumerate()) - before if "IO loop" in one.name]
 
 
 def test_conversations_that_share_a_graph_are_not_held_at_once(folder: Path) -> None:
