@@ -20,9 +20,9 @@ STAMPED = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64"
 _SPACE = 64
 """Bytes for what the kernel says beside the data: its timestamp, with a header."""
 
-_MOST_S = 0.5
+MOST_S = 0.5
 """Older timestamps are ignored if the clock was set since the last one, by more than so many
-seconds, or the machine has slept."""
+seconds, or the machine has slept: an arrival may be told too early by so many."""
 
 
 class Arrivals:
@@ -63,7 +63,7 @@ class Arrivals:
     def note(self, ancillary: list[tuple[int, int, bytes]]) -> None:
         """Store the kernel's timestamp of received bytes."""
         now = self._clock()
-        late_s, most_s = 0.0, _MOST_S
+        late_s, most_s = 0.0, MOST_S
         for _, kind, data in ancillary:
             if kind == _SO_TIMESTAMPNS and len(data) >= struct.calcsize("ll"):
                 seconds, nanoseconds = struct.unpack_from("ll", data)
@@ -71,7 +71,7 @@ class Arrivals:
                 late_s = wall - seconds - nanoseconds / 1e9
                 ahead, self._ahead = self._ahead, wall - now
                 # However long this program was busy, the bytes came when the kernel says.
-                if abs(self._ahead - ahead) < _MOST_S:
+                if abs(self._ahead - ahead) < MOST_S:
                     most_s = math.inf
         self._at = now
         if 0 <= late_s < most_s:

@@ -146,8 +146,10 @@ class Reply:
 
     @property
     def latency_ms(self) -> float:
-        """Milliseconds from the request sent to the last byte of the answer."""
-        return (self.ended - self.started) * 1000
+        """Milliseconds from the request sent to the last byte of the answer; 0 where the clock was
+        set meanwhile, so that it seems to have come before.
+        """
+        return max(0.0, self.ended - self.started) * 1000
 
 
 class Agent(Protocol):

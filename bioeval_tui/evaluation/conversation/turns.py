@@ -610,7 +610,7 @@ class Dialogue:
         watchdog, most_ms = self.parts.watchdog, MOST_OF_A_LATENCY * reply.latency_ms
         timing = {"latency_ms": reply.latency_ms}
         if reply.first_token is not None:
-            timing["first_token_ms"] = (reply.first_token - reply.started) * 1000
+            timing["first_token_ms"] = max(0.0, reply.first_token - reply.started) * 1000
         blocked_ms = 1000 * watchdog.lost(reply.started, reply.ended)
         if blocked_ms <= most_ms:
             return timing

@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.conversation.attempts import (
     stream_whole,
 )
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter
+from bioeval_tui.peers.arrivals import MOST_S
 from bioeval_tui.peers.spending import Used
 from bioeval_tui.protocols import Delta, Generation, PeerError, Reply, Utterance
 from bioeval_tui.record.events import MAX_TOKENS
@@ -110,6 +111,9 @@ NOT_A_LIST = "events that are not a list of objects"
         (reply(tokens_in=-1), "a token count"), (reply(tokens_out=MAX_TOKENS + 1), "a token count"),
         (reply(tokens_in=1, tokens_out=-1), "a token count"),
         (reply(tokens_in=True), "a token count"), (reply(tokens_out=1.0), "a token count"),
+        # a clock that was set meanwhile makes an honest answer seem early
+        (Reply("x", 2.0, 2.0 - MOST_S), ""),
+        (Reply("x", 2.0, 1.9 - MOST_S), "an answer before it was asked"),
         (Utterance("x", tokens_in=0, tokens_out=MAX_TOKENS), ""),
         (Utterance("x", tokens_in=MAX_TOKENS + 1), "a token count"),
         (Utterance("x", tokens_out=-1), "a token count"),
@@ -123,6 +127,11 @@ def test_what_cannot_be_recorded_is_refused(piece: Any, wrong: str) -> None:
         require_usable(piece, "agent")
     assert str(caught.value).startswith(f"the agent sent {wrong}")
     assert (caught.value.peer, caught.value.unusable) == ("agent", True)
+
+
+def test_no_answer_has_a_latency_below_zero() -> None:
+    assert Reply("x", 2.0, 1.9).latency_ms == 0.0
+    assert Reply("x", 2.0, 2.25).latency_ms == 250.0
 
 
 class Stream:

@@ -292,8 +292,10 @@ def test_every_source_reports_missing_config_in_one_sentence(tmp_path: Path) -> 
 
 
 def test_a_preparer_may_print_and_import_biomlbench(
-    foreign: Toy, capfd: pytest.CaptureFixture[str]
+    foreign: Toy, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Another test of this process may have imported the published names.
+    monkeypatch.delitem(sys.modules, "biomlbench", raising=False)
     text = "from biomlbench.utils import get_logger\nprint('hello')\n"
     (foreign.folder / "prepare.py").write_text(text + PREPARER)
     assert not prepare_task(foreign.task).was_ready
