@@ -24,6 +24,9 @@ MOST_S = 0.5
 """Older timestamps are ignored if the clock was set since the last one, by more than so many
 seconds, or the machine has slept: an arrival may be told too early by so many."""
 
+_ONE_MOMENT_S, _MOST_READINGS = 0.0002, 3
+"""Both clocks are read again, so many times at most, if reading them took longer than that."""
+
 
 class Arrivals:
     """Creates the sockets of one client, whose answers arrive one after the other, and records when
@@ -38,7 +41,8 @@ class Arrivals:
         """`clock` returns monotonic time, and `wall` the kernel's, in seconds."""
         self._clock, self._wall = clock, wall
         self._at: float | None = None
-        self._ahead = wall() - clock()
+        read_at, read_wall = self._read_clocks()
+        self._ahead = read_wall - read_at
         """By how much the kernel's clock was ahead of the monotonic one when it was last read."""
 
     def make_socket(self, address: tuple[Any, ...]) -> socket.socket:
@@ -60,14 +64,24 @@ class Arrivals:
             return self._clock()
         return self._at
 
+    def _read_clocks(self) -> tuple[float, float]:
+        """Return the monotonic time and the kernel's at one moment.
+
+        Whoever has to wait for a processor in between would place an answer before its question.
+        """
+        for _ in range(_MOST_READINGS):
+            before, wall, now = self._clock(), self._wall(), self._clock()
+            if now - before <= _ONE_MOMENT_S:
+                break
+        return now, wall
+
     def note(self, ancillary: list[tuple[int, int, bytes]]) -> None:
         """Store the kernel's timestamp of received bytes."""
-        now = self._clock()
+        now, wall = self._read_clocks()
         late_s, most_s = 0.0, MOST_S
         for _, kind, data in ancillary:
             if kind == _SO_TIMESTAMPNS and len(data) >= struct.calcsize("ll"):
                 seconds, nanoseconds = struct.unpack_from("ll", data)
-                wall = self._wall()
                 late_s = wall - seconds - nanoseconds / 1e9
                 ahead, self._ahead = self._ahead, wall - now
                 # However long this program was busy, the bytes came when the kernel says.

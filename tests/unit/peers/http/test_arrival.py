@@ -74,6 +74,23 @@ def test_bytes_arrived_when_the_kernel_says_however_long_this_program_was_busy(
     assert arrivals.last() == pytest.approx(now - late_s)
 
 
+def test_clocks_are_read_at_one_moment_though_the_program_waits_for_a_processor_in_between() -> (
+    None
+):
+    now, wall, waits = 100.0, 1_000_000.0, 0
+
+    def read_wall() -> float:
+        nonlocal now, wall, waits
+        if waits:
+            waits, now, wall = waits - 1, now + 0.05, wall + 0.05
+        return wall
+
+    arrivals = Arrivals(lambda: now, read_wall)
+    waits = 2
+    arrivals.note([(0, 35, struct.pack("ll", 1_000_000, 0))])
+    assert arrivals.last() == pytest.approx(100.0)
+
+
 @pytest.mark.usefixtures("stamping")
 @pytest.mark.skipif(not STAMPED, reason="this kernel stamps no bytes")
 @pytest.mark.parametrize("answer", [as_json(WHOLE), as_stream(WHOLE)], ids=["json", "stream"])
