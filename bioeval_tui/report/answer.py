@@ -200,7 +200,7 @@ def how_sure(
     if added := sum(run.added_trials for run in runs):
         notes.append(of.TrialsAdded(added))
     talks = chain.from_iterable(run.conversations for run in runs)
-    if lower := sum(talk.least is not None for talk in talks):
+    if lower := sum(talk.sample.least is not None for talk in talks):
         notes.append(of.SentAgain(lower))
     return sentences.sure(finding, rehearsal=rehearsal, judged_by_rules=by_rules, notes=notes)
 

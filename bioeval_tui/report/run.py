@@ -524,9 +524,11 @@ class ConversationResult:
         if number not in self._run.task_titles(self.condition, self.trial):
             return None
         task = self.task(number)
-        if task is None or not task.measured or self.excluded:
-            return replace(self.sample, value=None, reason=self.excluded or "judge")
-        return replace(self.sample, value=task.score)
+        value, reason = None, self.excluded or "judge"
+        if task is not None and task.measured and not self.excluded:
+            value, reason = task.score, self.sample.reason
+        # No time is in the score of a task.
+        return replace(self.sample, value=value, reason=reason, least=None)
 
     def shared_task_sample(self, number: int) -> Sample | None:
         """Return the score of a task in the same way, without a value unless both conditions judge

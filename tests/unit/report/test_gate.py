@@ -125,7 +125,7 @@ def test_a_slow_answer_is_slow_whoever_took_its_conversation_out_of_the_mean() -
         ({"fail_under": ["0.99"]}, 3, "0.93 with the excluded as 0 and the time of requests that"),
         ({"fail_under": ["withheld:0.99"]}, 3, "0.93 with the excluded as 0 and the time of"),
         ({"fail_under": ["timing:0.9"]}, 3, "0.48 with the excluded as 0 and the time of"),
-        ({"fail_under": ["0.9", "task:1", "assertion:1"]}, 0, ""),
+        ({"fail_under": ["0.9", "task:1", "assertion:1", "task1:0.99"]}, 0, ""),
     ],
 )
 def test_an_agent_that_refuses_what_it_works_on_is_not_quick(
