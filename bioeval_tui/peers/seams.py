@@ -27,6 +27,7 @@ from bioeval_tui.base.settings import Provider
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.typed import as_type
 from bioeval_tui.jobs.models import EvaluationJob, FhirWrite, ScorerConfig, TargetConfig
+from bioeval_tui.peers.arrivals import MOST_S
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.participants import Peer, Role
 from bioeval_tui.record.persona_facts import PersonaFacts
@@ -150,6 +151,11 @@ class Reply:
         set meanwhile, so that it seems to have come before.
         """
         return max(0.0, self.ended - self.started) * 1000
+
+    @property
+    def is_early(self) -> bool:
+        """Whether it came before its question, by more than a clock that was set can explain."""
+        return self.ended < self.started - MOST_S
 
 
 class Agent(Protocol):
@@ -690,7 +696,7 @@ def _typed_piece(call: str, piece: object) -> Any:
         names = " or ".join(each.__name__ for each in kinds)
         raise TypeError(f"`{call}` must yield a {names}, not a {type(piece).__name__}")
     typed = as_type(kind, piece, f"the {kind.__name__} of `{call}`")
-    if isinstance(typed, Reply) and typed.ended < typed.started:
+    if isinstance(typed, Reply) and typed.is_early:
         raise TypeError(
             f"the Reply of `{call}` ended before it started: both are times of time.monotonic()"
         )

@@ -305,6 +305,11 @@ class RunStarted(EventBase):
         return ""
 
     @property
+    def conversations(self) -> int:
+        """How many conversations the run is to have."""
+        return self.trials * len(self.conditions)
+
+    @property
     def had_sample_agent(self) -> bool:
         """Whether the run started the sample agent."""
         # Recordings of version 1 have only the agent's name.

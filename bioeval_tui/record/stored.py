@@ -111,12 +111,6 @@ class StoredRun:
         """How many conversations were read; meanwhile, how many so far."""
         return len(self.state.conversations)
 
-    @property
-    def planned_conversations(self) -> int:
-        """How many conversations the run is to have; 0 before its first event."""
-        started = self.state.started
-        return started.trials * len(started.conditions) if started else 0
-
     def read(self, hashed: Any = None) -> None:
         """Read the recording, conversation by conversation; what was taken up is read on, given the
         hash of its bytes.

@@ -13,7 +13,6 @@ from tenacity import AsyncRetrying
 from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT, MAX_VALUES
 from bioeval_tui.base.text import clean, clean_line, clean_value, excess_of, shorten
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, RunLimits
-from bioeval_tui.peers.arrivals import MOST_S
 from bioeval_tui.peers.retry import RetryRule, attempts
 from bioeval_tui.peers.seams import Delta, Generation, PeerError, Reply, Utterance
 from bioeval_tui.peers.spending import SpendingBudget, Used, counting
@@ -140,8 +139,7 @@ def require_usable(piece: object, peer: Peer) -> None:
             pass
         case Generation(data=Mapping() as data):
             wrong = excess_of(dict(data)) and f"an event {excess_of(dict(data))}"
-        # It cannot be one to this message. Where the clock was set, an honest one may seem early.
-        case Reply() if piece.ended < piece.started - MOST_S:
+        case Reply() if piece.is_early:  # it cannot be one to this message
             wrong = "an answer before it was asked"
         case Reply(content=str(), generation=generation):
             wrong = _events_problem(generation) or _tokens_problem(

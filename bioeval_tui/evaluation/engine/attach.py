@@ -86,7 +86,8 @@ class FollowedRun:
     @property
     def is_large(self) -> bool:
         """Whether the run has so many conversations that those which are scored become rows."""
-        return self.run.planned_conversations > MOST_WHOLE
+        started = self.run.state.started
+        return started is not None and started.conversations > MOST_WHOLE
 
     def _place(self, events: Sequence[PlacedEvent]) -> None:
         if self._unapplied is not None:

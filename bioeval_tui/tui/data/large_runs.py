@@ -146,7 +146,7 @@ class LargeRun(ReplayedRun):
     @property
     def conversations(self) -> int:
         """How many conversations the run was to have."""
-        return self.started.trials * len(self.started.conditions)
+        return self.started.conversations
 
     @property
     def conversations_read(self) -> int:
@@ -192,7 +192,7 @@ class GrowingRun(FollowedRun):
         super().__init__(path)
         started = _begun(path).started
         assert started is not None
-        self.conversations = started.trials * len(started.conditions)
+        self.conversations = started.conversations
         """How many conversations the run is to have."""
 
     @property

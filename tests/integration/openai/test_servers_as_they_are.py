@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from bioeval_tui.base.errors import NotMeasuredError
-from bioeval_tui.evaluation.conversation import attempts
 from bioeval_tui.evaluation.conversation.attempts import stream_whole
 from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers import seams
 from bioeval_tui.peers.arrivals import STAMPED
 from bioeval_tui.peers.models.judge import LLMJudge
 from bioeval_tui.peers.models.model import ChatModel
@@ -99,7 +99,7 @@ async def test_no_agent_is_quick_by_answering_before_the_question(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its response time would be negative, and leave the slow ones out of the mean."""
-    monkeypatch.setattr(attempts, "MOST_S", 0.0)  # as if the next message came later
+    monkeypatch.setattr(seams, "MOST_S", 0.0)  # as if the next message came later
     served: list[asyncio.StreamWriter] = []
     message = {"role": "assistant", "content": "I help."}
     body = json.dumps(srv.completion(message)).encode()
